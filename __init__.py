@@ -1,0 +1,1 @@
+"""ctxd: a context daemon for people who work with coding agents. See ARCHITECTURE.md."""

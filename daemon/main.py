@@ -1,0 +1,244 @@
+"""The daemon's entry point, and the only place where its objects are put together.
+
+Who holds the lock is the daemon; only the daemon unlinks a socket, because only it has proved the old one dead. It listens
+before the heavy imports, so that a client waits in the backlog instead of being refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import logging
+import logging.handlers
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ctxd.daemon import protocol
+
+if TYPE_CHECKING:
+    from ctxd.daemon.protocol import Places
+    from ctxd.daemon.registry import Registry
+    from ctxd.daemon.server import Connections
+
+logger = logging.getLogger("ctxd")
+
+LOG_BYTES_MAX = 2_000_000
+BACKLOG = 128
+LOCK_SECONDS = 0.5
+HOUSEKEEPING_SECONDS = 5.0
+SWITCH_SECONDS = 0.001  # a thread that indexes gives an answer its turn five times sooner than by default
+OPEN_FILES = 8192
+
+
+def main() -> int:
+    os.umask(0o077)
+    places = protocol.places()
+    for folder in (places.state, places.config, places.databases, os.path.dirname(places.socket)):
+        protocol.make_private_folder(folder)
+    lock = _become_daemon(places)
+    if lock is None:
+        print("another ctxd daemon is running", file=sys.stderr)
+        return 0
+    listener = _listen(places)
+    _log_to(places.log_file)
+    _raise_open_files()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    logger.info("ctxd %s starts, pid %d, build %s", protocol.VERSION, os.getpid(), protocol.build())
+    import anyio
+
+    try:
+        return anyio.run(_run, places, listener)
+    finally:
+        # Unlinked while the lock is still held: whoever takes it next makes its own.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(places.socket)
+        logger.info("ctxd ends")
+        os.close(lock)
+
+
+async def _run(places: Places, listener: socket.socket) -> int:
+    import anyio
+    import anyio.from_thread
+    import anyio.to_thread
+    from anyio.abc import SocketListener
+
+    from ctxd.daemon import config
+    from ctxd.daemon.registry import Registry
+    from ctxd.daemon.server import Connections
+
+    try:
+        settings, _ = config.load(places.settings_file, None, dict(os.environ))
+    except config.SettingsError as error:
+        logger.error("%s", error)  # noqa: TRY400  # the user's mistake, not ours
+        print(f"ctxd: {error}", file=sys.stderr)
+        return 1
+    registry = Registry(places, settings)
+    started = time.monotonic()
+    stop = anyio.Event()
+
+    def answer(hello: dict[str, Any]) -> dict[str, Any]:
+        if hello.get("want") == "stop":
+            anyio.from_thread.run_sync(stop.set)
+            return {}
+        return _answer(hello, places, registry, started)
+
+    connections = Connections(registry, answer)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_on_signals, stop)
+        group.start_soon(_housekeeping, connections, settings.idle_exit_seconds, stop)
+        # In a thread: opening lists and watches every project, and the first client must not wait for the last project.
+        group.start_soon(anyio.to_thread.run_sync, registry.open_all)
+        server = await SocketListener.from_socket(listener)
+        group.start_soon(server.serve, connections.serve)
+        await stop.wait()
+        group.cancel_scope.cancel()
+    registry.close()
+    return 0
+
+
+async def _on_signals(stop: Any) -> None:
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for number in signals:
+            logger.info("signal %s", signal.Signals(number).name)
+            stop.set()
+
+
+async def _housekeeping(connections: Connections, idle_exit_seconds: int, stop: Any) -> None:
+    import anyio
+    import anyio.to_thread
+
+    while True:
+        await anyio.sleep(HOUSEKEEPING_SECONDS)
+        await anyio.to_thread.run_sync(connections.registry.retry_missing)
+        idle = time.monotonic() - connections.idle_since
+        if idle_exit_seconds and not connections.sessions and idle > idle_exit_seconds:
+            logger.info("idle for %d s", idle)
+            stop.set()
+
+
+def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: float) -> dict[str, Any]:
+    """The answer line's fields for every want but "mcp" and "stop". Raises ToolError."""
+    from ctxd.daemon import config
+    from ctxd.daemon.registry import refuse_too_wide
+    from ctxd.daemon.tool import ToolError
+    from ctxd.indexer.languages import LANGUAGES
+
+    root = hello.get("root")
+    match hello.get("want"):
+        case "status":
+            projects = registry.status(root)
+            if projects is None:
+                raise ToolError(f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all")
+            return {"status": {"daemon": _own_status(places, registry, started), "projects": projects}}
+        case "list":
+            entries = registry.status(None) or []
+            return {"projects": [{"root": entry["root"], "state": entry["state"]} for entry in entries]}
+        case "add":
+            if root is None:
+                refuse_too_wide(str(hello.get("refused") or "/"))
+            project = registry.add(str(root))
+            return {"project": project.status()}
+        case "remove":
+            if root is None or not registry.remove(root):
+                raise ToolError(f"{root} is no project that ctxd watches", "`ctxd list` shows them")
+            return {"removed": root}
+        case "languages":
+            return {
+                "languages": [
+                    {
+                        "name": language.name,
+                        "extensions": [os.fsdecode(one) for one in (*language.extensions, *language.file_names)],
+                        "symbols": language.has_symbols,
+                    }
+                    for language in LANGUAGES
+                ]
+            }
+        case "config":
+            try:
+                settings, sources = config.load(places.settings_file, root, dict(os.environ))
+            except config.SettingsError as error:
+                raise ToolError(str(error), "Mend it, then ask again") from None
+            return {"settings": config.describe(settings, sources)}
+        case other:
+            raise ToolError(f"ctxd knows no want {other!r}", "The front-end is of another version: run `ctxd restart`")
+
+
+def _own_status(places: Places, registry: Registry, started: float) -> dict[str, Any]:
+    return {
+        "running": True,
+        "pid": os.getpid(),
+        "version": protocol.VERSION,
+        "uptime_seconds": round(time.monotonic() - started, 1),
+        "socket": places.socket,
+        "rss_bytes": _rss_bytes(),
+        "text_backend": "index",
+        "files_backend": "index",
+        "workers": dataclasses.asdict(registry.workers.stats()),
+    }
+
+
+def _rss_bytes() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _become_daemon(places: Places) -> int | None:
+    """The descriptor that holds the daemon's lock, with our pid in the file; None where another process holds it."""
+    lock = os.open(places.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # A front-end that looks whether a daemon lives holds the lock for microseconds.
+    end = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > end:
+                os.close(lock)
+                return None
+            time.sleep(0.01)
+    os.truncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    return lock
+
+
+def _listen(places: Places) -> socket.socket:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(places.socket)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(places.socket)
+    os.chmod(places.socket, 0o600)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _log_to(path: str) -> None:
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES_MAX, backupCount=1, encoding="utf-8", errors="backslashreplace")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("ctxd").setLevel(os.environ.get("CTXD_LOG_LEVEL", "INFO").upper())
+    if sys.stderr is not None and sys.stderr.isatty():  # `ctxd start --foreground` in a terminal
+        logging.getLogger("ctxd").addHandler(logging.StreamHandler())
+
+
+def _raise_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""One project: a root, its files, its index, and what a tool needs to answer about it.
+
+Invariant: `files_now()` is called before every answer; what it returns as pending is the only thing an answer may miss,
+and the answer says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from ctxd.daemon.queue import IndexingThread
+from ctxd.daemon.watcher import Watcher
+from ctxd.indexer import languages
+from ctxd.indexer.file_table import FileTable
+from ctxd.indexer.symbol_search import SymbolSearch
+from ctxd.indexer.text_search import TextSearch
+from ctxd.indexer.walker import Walker, is_secret
+from ctxd.indexer.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctxd.daemon.config import Settings
+    from ctxd.daemon.workers import WorkerPool
+    from ctxd.indexer.database import Database
+    from ctxd.indexer.file_table import Content
+    from ctxd.indexer.scope import Scope
+
+logger = logging.getLogger(__name__)
+
+_MIB = 1024 * 1024
+_WAIT_STEP_SECONDS = 0.05
+
+
+class Project:
+    """Opened in the background: `scanned` is set once every file is listed and watched."""
+
+    def __init__(
+        self,
+        root: bytes,
+        database: Database,
+        workers: WorkerPool,
+        settings: Settings,
+        *,
+        scratch: str,
+        ripgrep: str | None,
+    ) -> None:
+        self.root = root
+        self.database = database
+        self.workers = workers
+        self.settings = settings
+        self.lock = threading.RLock()
+        self.table = FileTable()
+        self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
+        self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake)
+        self.writer = Writer(database, root)
+        self.text = TextSearch(root, database, self.table, self.lock, ripgrep)
+        self.symbols = SymbolSearch(root, database, self.table, self.lock)
+        self.queue = IndexingThread(self)
+        self.scanned = threading.Event()
+        self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)
+
+    def open(self) -> None:
+        """Begin to list, watch and index; returns at once."""
+        self._opener.start()
+
+    def close(self) -> None:
+        if self._opener.ident is not None:
+            self._opener.join()
+        self.queue.close()
+        with self.lock:
+            self.watcher.close()
+
+    def _open(self) -> None:
+        try:
+            with self.lock:
+                self.writer.load(self.table)
+                self.watcher.start()
+                for content in self.table.contents.values():
+                    self.queue.note_content(content)
+            logger.info("%s: %d files, %d to index", os.fsdecode(self.root), len(self.table), len(self.table.without_content))
+            self.queue.start()
+            self.scanned.set()
+            self.queue.probe()
+        except Exception:
+            logger.exception("opening %s", os.fsdecode(self.root))
+            self.queue.problem = "the project could not be opened, see `ctxd logs`; then `ctxd restart`"
+
+    def _wake(self) -> None:
+        self.queue.wake.set()
+
+    def may_index(self) -> bool:
+        """Whether the project is small enough to be indexed without asking."""
+        return self.too_large() is None
+
+    def too_large(self) -> str | None:
+        files = len(self.table)
+        if files > self.settings.index_files_max:
+            return f"{files} files are more than index_files_max ({self.settings.index_files_max}); raise it in the settings"
+        # Summing 80,000 sizes costs 4 ms: only where the number of files makes the sum doubtful at all.
+        size = sum(file.size for file in self.table.without_content) // _MIB
+        if size > self.settings.index_mib_max:
+            return f"{size} MiB to index are more than index_mib_max ({self.settings.index_mib_max}); raise it in the settings"
+        return None
+
+    def left_out(self, path: bytes) -> str | None:
+        """Why a path on disk that a caller names is not searched: "secret", "ignored", or None where it is."""
+        with self.lock:
+            if not path or path in self.table.files or next(self.table.under(path), None) is not None:
+                return None
+        if is_secret(path) and not self.settings.allow_secrets:
+            return "secret"
+        return "empty" if os.path.isdir(self.root + b"/" + path) else "ignored"
+
+    def files_now(self) -> dict[str, Any] | None:
+        """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None."""
+        seconds = self.settings.settle_ms / 1000
+        if not self.lock.acquire(timeout=seconds):
+            return {"pending_files": len(self.table.without_content), "reason": "the file list is being brought up to date"}
+        try:
+            pending = self.watcher.settle(seconds)
+        finally:
+            self.lock.release()
+        if pending:
+            return {"pending_files": pending, "reason": f"more changes than could be looked at in {self.settings.settle_ms} ms"}
+        return None
+
+    def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
+        """Wait until every file of the scope has its symbols, for at most `symbols_wait_ms`; return how many have not."""
+        queue = self.queue
+        end = time.monotonic() + self.settings.symbols_wait_ms / 1000
+        with queue.settled:
+            while (missing := self._without_symbols(scope)) and queue.first_pass_done:
+                if stop() or time.monotonic() > end or queue.problem is not None:
+                    break
+                queue.require_symbols(content for content in missing if content is not None)
+                queue.wake.set()
+                queue.settled.wait(_WAIT_STEP_SECONDS)
+        return len(missing)
+
+    def _without_symbols(self, scope: Scope) -> list[Content | None]:
+        """Contents of the scope's files that are not parsed yet; None for a file whose bytes are not even known."""
+        table = self.table
+        missing: list[Content | None] = [
+            None
+            for file in table.without_content
+            if languages.parsed_language_of(file.path) is not None
+            and not self.queue.has_given_up(file)
+            and scope.contains(file.path)
+        ]
+        for content in self.queue.pending_symbols.values():
+            if any(scope.contains(file.path) for file in content.files):
+                missing.append(content)
+        return missing
+
+    def progress(self) -> dict[str, Any]:
+        """Of the first pass: `{done, total, eta_seconds}` in files."""
+        table, queue = self.table, self.queue
+        total = len(table)
+        left = len(table.without_content) - queue.given_up + len(queue.pending_symbols)
+        done = max(0, total - left)
+        if queue.first_pass_done:
+            return {"done": total, "total": total, "eta_seconds": 0}
+        elapsed = time.monotonic() - queue.started_at
+        eta = round(elapsed / done * (total - done)) if done > total // 100 else None
+        return {"done": done, "total": total, "eta_seconds": eta}
+
+    def status(self) -> dict[str, Any]:
+        """This project's entry in `ctxd status --json`."""
+        health = dict(self.watcher.health())
+        problems = [str(problem) for problem in health.pop("problems")]
+        problems += [problem for problem in (self.queue.problem, self.database.problem, self.too_large()) if problem]
+        counts = self.symbols.counts()
+        missing = self.watcher.missing
+        if missing:
+            problems.append(f"{os.fsdecode(self.root)} is not there; its index is kept. `ctxd remove` forgets it")
+        if missing:
+            state = "missing"
+        elif self.queue.problem or self.too_large() or (self.scanned.is_set() and not health["healthy"]):
+            state = "degraded"
+        elif not self.scanned.is_set():
+            state = "scanning"
+        elif not self.queue.first_pass_done:
+            state = "indexing"
+        else:
+            state = "ready"
+        with self.lock:
+            pending = len(self.table.without_content) + len(self.queue.pending_symbols)
+        return {
+            "root": os.fsdecode(self.root),
+            "state": state,
+            "files": len(self.table),
+            "symbols": counts["symbols"],
+            "occurrences": counts["occurrences"],
+            "chunks": None,
+            "embedded": None,
+            "progress": self.progress(),
+            "pending": pending,
+            "failed_files": counts["failed"],
+            "watch": health,
+            "model": None,
+            "database_bytes": self.database.bytes_on_disk(),
+            "text_ready": self.queue.text_ready,
+            "problems": problems,
+        }
+
+
+def database_name(root: str) -> str:
+    """The name of the database that serves a root: one for all worktrees of a repository, else one for the folder."""
+    return hashlib.sha256(os.fsencode(_common_folder(root))).hexdigest()[:16] + ".db"
+
+
+def _common_folder(root: str) -> str:
+    folder = root
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        if os.path.isdir(dot_git):
+            return os.path.realpath(dot_git)
+        if os.path.isfile(dot_git):
+            try:
+                with open(dot_git, encoding="utf-8", errors="surrogateescape") as file:
+                    git_folder = os.path.join(folder, file.read().removeprefix("gitdir:").strip())
+                with open(os.path.join(git_folder, "commondir"), encoding="utf-8", errors="surrogateescape") as file:
+                    return os.path.realpath(os.path.join(git_folder, file.read().strip()))
+            except OSError:
+                return os.path.realpath(root)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return os.path.realpath(root)
+        folder = parent

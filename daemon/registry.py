@@ -1,0 +1,193 @@
+"""The projects of this user: registered once, remembered across daemons, opened in the background.
+
+Invariant: two projects of one repository share one Database object, because one file is never opened by two writers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ctxd.daemon import config
+from ctxd.daemon.project import Project, database_name
+from ctxd.daemon.tool import ToolError
+from ctxd.daemon.view import View
+from ctxd.daemon.workers import WorkerPool
+from ctxd.indexer.database import Database
+from ctxd.indexer.ripgrep import find_ripgrep
+
+if TYPE_CHECKING:
+    from ctxd.daemon.protocol import Places
+
+logger = logging.getLogger(__name__)
+
+
+class Registry:
+    """Thread-safe."""
+
+    def __init__(self, places: Places, settings: config.Settings) -> None:
+        self.places = places
+        self.settings = settings
+        self.ripgrep = find_ripgrep()
+        self.workers = WorkerPool(
+            settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
+        )
+        self.projects: dict[bytes, Project] = {}
+        self._databases: dict[str, tuple[Database, set[bytes]]] = {}
+        self._missing: set[bytes] = set()
+        self._lock = threading.RLock()
+
+    def open_all(self) -> None:
+        """Open every project registered earlier."""
+        for root in self._remembered():
+            try:
+                self.add(os.fsdecode(root))
+            except ToolError as error:
+                logger.warning("not opened: %s", error)
+                self._missing.add(root)
+
+    def add(self, root: str) -> Project:
+        """The project at a root, registered and opened if it was not. Raises ToolError."""
+        real = os.path.realpath(os.path.expanduser(root))
+        key = os.fsencode(real)
+        with self._lock:
+            project = self.projects.get(key)
+            if project is not None:
+                return project
+            refuse_too_wide(real)
+            if not os.path.isdir(real):
+                raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
+            project = self._make(real)
+            self.projects[key] = project
+            self._missing.discard(key)
+            self._remember()
+        project.open()
+        return project
+
+    def view(self, root: str) -> View:
+        """The view of a connection whose host named `root`: a folder inside a registered project is served by it.
+
+        Raises ToolError.
+        """
+        real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
+        with self._lock:
+            if real not in self.projects:
+                around = [top for top in self.projects if real.startswith(top + b"/")]
+                if around:
+                    top = max(around, key=len)
+                    return View(self.projects[top], real[len(top) + 1 :])
+        return View(self.add(root))
+
+    def remove(self, root: str) -> bool:
+        """Forget a project and its index; whether it was registered."""
+        key = os.fsencode(os.path.realpath(os.path.expanduser(root)))
+        with self._lock:
+            project = self.projects.pop(key, None)
+            known = project is not None or key in self._missing
+            self._missing.discard(key)
+            self._remember()
+        if project is not None:
+            project.close()
+            with self._lock:
+                self._release(os.fsdecode(key), forget=True)
+        return known
+
+    def status(self, root: str | None) -> list[dict[str, Any]] | None:
+        """Status entries of all projects, or of the one that serves `root`; None where none does."""
+        with self._lock:
+            projects = dict(self.projects)
+            missing = set(self._missing)
+        if root is not None:
+            real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
+            key = next((k for k in sorted((*projects, *missing), reverse=True) if real == k or real.startswith(k + b"/")), None)
+            if key is None:
+                return None
+            projects = {key: projects[key]} if key in projects else {}
+            missing = {key} & missing
+        entries = [project.status() for _, project in sorted(projects.items())]
+        return entries + [_missing_entry(os.fsdecode(key)) for key in sorted(missing)]
+
+    def retry_missing(self) -> None:
+        """Open projects whose folder has come back."""
+        for key in [key for key in self._missing if os.path.isdir(key)]:
+            with contextlib.suppress(ToolError):
+                self.add(os.fsdecode(key))
+
+    def close(self) -> None:
+        with self._lock:
+            projects, self.projects = self.projects, {}
+        self.workers.close()
+        for root, project in projects.items():
+            project.close()
+            self._release(os.fsdecode(root), forget=False)
+
+    def _make(self, root: str) -> Project:
+        try:
+            settings, _ = config.load(self.places.settings_file, root, dict(os.environ))
+        except config.SettingsError as error:
+            raise ToolError(str(error), "Mend the setting, then call again") from None
+        name = database_name(root)
+        if name not in self._databases:
+            self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
+        database, users = self._databases[name]
+        users.add(os.fsencode(root))
+        scratch = os.path.join(self.places.state, "git")
+        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+
+    def _release(self, root: str, *, forget: bool) -> None:
+        name = database_name(root)
+        database, users = self._databases.get(name, (None, set()))
+        users.discard(os.fsencode(root))
+        if database is not None and not users:
+            del self._databases[name]
+            database.close()
+            if forget:
+                for suffix in ("", "-wal", "-shm"):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(database.path + suffix)
+
+    def _remembered(self) -> list[bytes]:
+        try:
+            with open(self.places.registry_file, encoding="utf-8") as file:
+                return [os.fsencode(root) for root in json.load(file)]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            logger.warning("%s cannot be read (%s); projects register again when used", self.places.registry_file, error)
+            return []
+
+    def _remember(self) -> None:
+        roots = sorted(os.fsdecode(root) for root in {*self.projects, *self._missing})
+        temporary = self.places.registry_file + ".new"
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(roots, file, indent=1)
+        os.replace(temporary, self.places.registry_file)
+
+
+def refuse_too_wide(root: str) -> None:
+    """Raise ToolError for `/` and the home folder: nobody means to index all of it."""
+    if root in {"/", os.path.realpath(os.path.expanduser("~"))}:
+        raise ToolError(
+            f"{root} is too wide to be a project",
+            "Start in a project's folder, or name one: --project DIR or CTXD_PROJECT",
+        )
+
+
+def _missing_entry(root: str) -> dict[str, Any]:
+    return {
+        "root": root,
+        "state": "missing",
+        **dict.fromkeys(("files", "symbols", "occurrences", "chunks", "embedded"), None),
+        "progress": {"done": 0, "total": 0, "eta_seconds": None},
+        "pending": 0,
+        "failed_files": 0,
+        "watch": None,
+        "model": None,
+        "database_bytes": 0,
+        "text_ready": False,
+        "problems": [f"{root} is not there; its index is kept. `ctxd remove` forgets it"],
+    }

@@ -1,0 +1,345 @@
+"""The socket's daemon end: hello, then one MCP session per connection. The only module that knows MCP.
+
+Invariant: every call is answered by the tool's own JSON object, success or error; a bug in a handler is logged under an id
+that the answer names, and the session lives on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import struct
+import sys
+import time
+import traceback
+import uuid
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from anyio.abc import AnyByteStream, SocketAttribute
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from ctxd.daemon import protocol
+from ctxd.daemon import tools as _tools  # noqa: F401  # registers every tool
+from ctxd.daemon.tool import TOOLS, Call, Tool, ToolError
+from ctxd.daemon.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.server.context import ServerRequestContext
+
+    from ctxd.daemon.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer message is an attack or a mistake
+HELLO_BYTES_MAX = 1024 * 1024
+HELLO_SECONDS = 10.0
+SCAN_SECONDS = 8.0  # a call made while a project is first listed waits this long for the list
+PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
+_READ_BYTES = 1 << 18
+INSTRUCTIONS = (
+    "ctxd answers from an index of this project that is always current: what was written before a call is found by it. "
+    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names. "
+    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor. "
+    "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
+)
+
+class Connections:
+    """All open connections: who is connected decides whether the daemon may end."""
+
+    def __init__(self, registry: Registry, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self.registry = registry
+        self.answer = answer
+        """Answers every `want` but "mcp": hello -> fields of the answer line."""
+        self.sessions = 0
+        self.idle_since = time.monotonic()
+        self.build = protocol.build()
+
+    async def serve(self, stream: AnyByteStream) -> None:
+        """One connection, from its hello line to its end. Never raises."""
+        async with stream:
+            try:
+                await self._serve(stream)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+                pass
+            except Exception:
+                logger.exception("a connection ended")
+
+    async def _serve(self, stream: AnyByteStream) -> None:
+        uid = _peer_uid(stream.extra(SocketAttribute.raw_socket))
+        if uid is not None and uid != os.getuid():
+            logger.warning("refused a connection of user %d", uid)
+            return
+        lines = Lines(stream)
+        hello = await self._hello(stream, lines)
+        if hello is None:
+            return
+        if hello.get("want") != "mcp":
+            await self._settle(stream, hello)
+            return
+        session = Session(self.registry, hello)
+        try:
+            await anyio.to_thread.run_sync(session.find_project)
+        except ToolError as error:
+            await self._say(stream, ok=False, error=error.message, hint=error.hint)
+            return
+        self.sessions += 1
+        try:
+            root = os.fsdecode(session.view.root) if session.view else None
+            await self._say(stream, ok=True, writes=[tool.name for tool in TOOLS.values() if tool.writes], root=root)
+            await session.run(stream, lines)
+        finally:
+            self.sessions -= 1
+            self.idle_since = time.monotonic()
+
+    async def _hello(self, stream: AnyByteStream, lines: Lines) -> dict[str, Any] | None:
+        hello = None
+        with anyio.move_on_after(HELLO_SECONDS):
+            try:
+                hello = json.loads(await lines.next(HELLO_BYTES_MAX))
+                if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
+                    raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
+            except ValueError as error:
+                await self._say(stream, ok=False, error=f"this is not a ctxd front-end: {error}", hint="Use `ctxd mcp`")
+                return None
+        return hello
+
+    async def _settle(self, stream: AnyByteStream, hello: dict[str, Any]) -> None:
+        try:
+            fields = await anyio.to_thread.run_sync(self.answer, hello)
+        except ToolError as error:
+            await self._say(stream, ok=False, error=error.message, hint=error.hint)
+        except Exception:
+            logger.exception("answering %s", hello.get("want"))
+            await self._say(stream, ok=False, error="ctxd met a bug", hint="See `ctxd logs`")
+        else:
+            await self._say(stream, ok=True, **fields)
+
+    async def _say(self, stream: AnyByteStream, **fields: Any) -> None:
+        line = {"ctxd": protocol.PROTOCOL, "version": protocol.VERSION, "build": self.build, "pid": os.getpid(), **fields}
+        await stream.send(json.dumps(line).encode() + b"\n")
+
+
+class Lines:
+    """The lines of a byte stream."""
+
+    def __init__(self, stream: AnyByteStream) -> None:
+        self._stream = stream
+        self._held = bytearray()
+
+    async def next(self, bytes_max: int = LINE_BYTES_MAX) -> bytes:
+        """The next line without its end. Raises anyio.EndOfStream, and ValueError for one beyond `bytes_max`."""
+        searched = 0
+        while (end := self._held.find(b"\n", searched)) < 0:
+            searched = len(self._held)
+            if searched > bytes_max:
+                raise ValueError(f"a message is longer than {bytes_max} bytes")
+            self._held += await self._stream.receive(_READ_BYTES)
+        line = bytes(self._held[:end])
+        del self._held[: end + 1]
+        return line
+
+
+class Session:
+    """One MCP session: its project, its toolsets, the calls it has running."""
+
+    def __init__(self, registry: Registry, hello: dict[str, Any]) -> None:
+        self.registry = registry
+        self.hello = hello
+        self.view: View | None = None
+        toolsets = hello.get("toolsets")
+        self.tools = {
+            tool.name: tool
+            for tool in TOOLS.values()
+            if (toolsets is None or tool.toolset in toolsets) and not (tool.writes and hello.get("read_only"))
+        }
+
+    def find_project(self) -> None:
+        """Open the project the host named; where it named none it is asked later. Raises ToolError."""
+        known = {tool.toolset for tool in TOOLS.values()}
+        if unknown := [one for one in self.hello.get("toolsets") or () if one not in known]:
+            raise ToolError(f"there is no toolset {', '.join(unknown)}", f"The toolsets are {', '.join(sorted(known))}")
+        if self.hello.get("root") is not None:
+            self.view = self.registry.view(self.hello["root"])
+
+    async def run(self, stream: AnyByteStream, lines: Lines) -> None:
+        server: Server[Any] = Server(
+            "ctxd",
+            version=protocol.VERSION,
+            title="ctxd",
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+        to_server, from_host = anyio.create_memory_object_stream[SessionMessage | Exception](16)
+        to_host, from_server = anyio.create_memory_object_stream[SessionMessage](16)
+
+        async def read() -> None:
+            async with to_server:
+                while True:
+                    try:
+                        line = await lines.next()
+                    except (anyio.EndOfStream, anyio.BrokenResourceError, ConnectionError):
+                        return
+                    if not line.strip():
+                        continue
+                    try:
+                        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValidationError:
+                        await stream.send(_malformed(line))
+                        continue
+                    await to_server.send(SessionMessage(message))
+
+        async def write() -> None:
+            async with from_server:
+                async for message in from_server:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await stream.send(text.encode("utf-8", "backslashreplace") + b"\n")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            group.start_soon(read)
+            await server.run(from_host, to_host, server.create_initialization_options())
+            group.cancel_scope.cancel()
+
+    async def _list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in self.tools.values()])
+
+    async def _call_tool(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = self.tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(self.tools)}")
+        try:
+            view = self.view or await self._ask_roots(context)
+            # Opened now where it went away meanwhile (`ctxd remove`), and listed before it is asked.
+            view = await self._listed_view(view)
+            call = Call(view, report=_progress_reporter(context))
+            result = await self._run(tool, call, params.arguments or {})
+        except ToolError as error:
+            return _result(tool.error(error), is_error=True)
+        except Exception as error:
+            bug = uuid.uuid4().hex[:8]
+            logger.error("bug %s in %s\n%s", bug, params.name, "".join(traceback.format_exception(error)))  # noqa: TRY400
+            bad = ToolError(f"ctxd met a bug ({type(error).__name__}, id {bug})", "`ctxd logs` has it", name="RuntimeError")
+            return _result(tool.error(bad), is_error=True)
+        return _result(result, is_error=False)
+
+    async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await anyio.to_thread.run_sync(tool.call, call, arguments, abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
+            call.cancelled.set()  # the thread sees it at its next look and ends
+            raise
+
+    async def _listed_view(self, view: View) -> View:
+        project = view.project
+        if self.registry.projects.get(project.root) is not project:
+            view = await anyio.to_thread.run_sync(self.registry.view, os.fsdecode(view.root))
+            project = view.project
+            self.view = view
+        if not project.scanned.is_set():
+            await anyio.to_thread.run_sync(project.scanned.wait, SCAN_SECONDS, abandon_on_cancel=True)
+            if not project.scanned.is_set():
+                raise ToolError(
+                    project.queue.problem or "the project's files are still being listed",
+                    "Ask again in a few seconds; `ctxd status` shows how far it is",
+                    name="RuntimeError",
+                )
+        return view
+
+    async def _ask_roots(self, context: ServerRequestContext[Any]) -> View:
+        """The project of a host that was started in `/` or the home folder: its first root. Raises ToolError."""
+        refused = self.hello.get("refused") or self.hello.get("cwd")
+        hint = "Start the host in a project's folder, or set --project DIR or CTXD_PROJECT"
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            raise ToolError(f"{refused} is too wide to be a project", hint)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            answer = await context.session.list_roots()
+        for root in answer.roots:
+            path = str(root.uri).removeprefix("file://")
+            if path.startswith("/"):
+                from urllib.parse import unquote
+
+                self.view = await anyio.to_thread.run_sync(self.registry.view, unquote(path))
+                return self.view
+        raise ToolError(f"{refused} is too wide to be a project, and the host names no root", hint)
+
+
+def _listed(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=not tool.writes,
+            destructive_hint=tool.writes,
+            idempotent_hint=not tool.writes,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _result(answer: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=is_error
+    )
+
+
+def _progress_reporter(context: ServerRequestContext[Any]) -> Callable[[int, int], None]:
+    """What a handler's thread calls; sends at most one notification per PROGRESS_SECONDS, and none without a token."""
+    if not (context.meta and context.meta.get("progress_token") is not None):
+        return lambda _done, _total: None
+    last = 0.0
+    sent = -1
+
+    def report(done: int, total: int) -> None:
+        nonlocal last, sent
+        now = time.monotonic()
+        if now - last >= PROGRESS_SECONDS and done > sent:
+            last, sent = now, done
+            send: Callable[[float, float], Awaitable[None]] = context.session.report_progress
+            anyio.from_thread.run(send, float(done), float(total))
+
+    return report
+
+
+def _malformed(line: bytes) -> bytes:
+    """A JSON-RPC error for a line that is no message, with its id where one can be made out."""
+    id_ = None
+    code, message = types.PARSE_ERROR, "Parse error: a message is one line of JSON"
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        pass
+    else:
+        code, message = types.INVALID_REQUEST, "Invalid request: not a JSON-RPC 2.0 message"
+        if isinstance(parsed, dict) and isinstance(parsed.get("id"), int | str):
+            id_ = parsed["id"]
+    return json.dumps({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}).encode() + b"\n"
+
+
+def _peer_uid(connection: socket.socket) -> int | None:
+    """The user at the other end; None where the platform does not tell (the folder's mode guards there)."""
+    if sys.platform == "linux":
+        _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+        return uid
+    return None

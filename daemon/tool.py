@@ -1,0 +1,249 @@
+"""What a tool is: a params model, a result type and a handler, side by side in `daemon/tools/`.
+
+Invariant: a handler is called with valid arguments only and knows nothing of MCP; what a caller can mend is a ToolError, and
+becomes the tool's own error shape. `TOOLS` is the fixed order in which tools are listed.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import hashlib
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctxd.daemon.view import View
+
+CALL_SECONDS = 9.0  # a call answers within 10 s, with what it has by then
+TOKEN_BYTES = 4
+RESULTS_MAX = 1_000
+LINE_CHARS_MAX = 500  # a longer line is cut around its match
+
+
+class ToolError(Exception):
+    """A failure the caller can mend: `message` says what was attempted and why it failed, `hint` what to do next.
+
+    `name` is the exception that specifications name in front ("ValueError", "FileNotFoundError", ...).
+    """
+
+    def __init__(self, message: str, hint: str = "", *, name: str = "ValueError") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+class Params(BaseModel):
+    """Arguments of a tool: exact types, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+@dataclass(slots=True)
+class Call:
+    """One running call: whom it asks (`view`), when to stop, and how to tell that it goes on."""
+
+    view: View
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    report: Callable[[int, int], None] | None = None
+    ends_at: float = field(default_factory=lambda: time.monotonic() + CALL_SECONDS)
+
+    def stop(self) -> bool:
+        """Whether to return what there is now."""
+        return self.cancelled.is_set() or time.monotonic() > self.ends_at
+
+    def timed_out(self) -> bool:
+        return time.monotonic() > self.ends_at
+
+    def progress(self, done: int, total: int) -> None:
+        if self.report is not None:
+            self.report(done, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool as listed and as called. Built by `tool()`."""
+
+    name: str
+    toolset: str
+    title: str
+    description: str
+    params: type[Params]
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+    handler: Callable[[Call, Any], dict[str, Any]]
+    error: Callable[[ToolError], dict[str, Any]]
+    writes: bool
+
+    def call(self, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Validate and run. Raises ToolError."""
+        try:
+            params = self.params.model_validate(arguments)
+        except ValidationError as error:
+            raise ToolError(_explain(error, self.params)) from None
+        return self.handler(call, params)
+
+
+TOOLS: dict[str, Tool] = {}
+
+
+def tool(
+    name: str,
+    *,
+    toolset: str,
+    title: str,
+    description: str,
+    params: type[Params],
+    result: Any,
+    error: Callable[[ToolError], dict[str, Any]],
+    writes: bool = False,
+) -> Callable[[Callable[[Call, Any], dict[str, Any]]], Callable[[Call, Any], dict[str, Any]]]:
+    """Register a handler. `result` is the TypedDict of successes and not-ready answers, from which the output schema is made."""
+
+    def register(handler: Callable[[Call, Any], dict[str, Any]]) -> Callable[[Call, Any], dict[str, Any]]:
+        TOOLS[name] = Tool(
+            name=name,
+            toolset=toolset,
+            title=title,
+            description=description,
+            params=params,
+            input_schema=_compact(params.model_json_schema()),
+            output_schema=_compact(TypeAdapter(result).json_schema()),
+            handler=handler,
+            error=error,
+            writes=writes,
+        )
+        return handler
+
+    return register
+
+
+def _compact(schema: Any) -> Any:
+    """A JSON schema without the titles pydantic adds, and with `X | None` told as X: every listed token is paid by every session."""
+    if isinstance(schema, list):
+        return [_compact(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    options = schema.get("anyOf")
+    if isinstance(options, list) and {"type": "null"} in options and len(options) == 2 and schema.get("default", 0) is None:
+        (only,) = (option for option in options if option != {"type": "null"})
+        schema = {**{k: v for k, v in schema.items() if k not in {"anyOf", "default"}}, **only}
+    return {
+        key: {name: _compact(value) for name, value in item.items()} if key in {"properties", "$defs"} else _compact(item)
+        for key, item in schema.items()
+        if key != "title" or not isinstance(item, str)
+    }
+
+
+def _explain(error: ValidationError, params: type[Params]) -> str:
+    """Each wrong argument in the caller's words, with the nearest valid one."""
+    known = params.model_fields
+    messages = []
+    for one in error.errors():
+        where = ".".join(str(part) for part in one["loc"])
+        context = one.get("ctx", {})
+        given = json.dumps(one["input"], default=str, ensure_ascii=False)
+        given = given if len(given) <= 80 else given[:77] + "..."
+        match one["type"]:
+            case "extra_forbidden":
+                near = difflib.get_close_matches(where, known, 1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+                messages.append(f"there is no argument {where!r}; {hint}")
+            case "missing":
+                messages.append(f"the argument {where!r} is required")
+            case "greater_than_equal":
+                messages.append(f"{where}: {given} is too small; the least is {context['ge']}")
+            case "less_than_equal":
+                messages.append(f"{where}: {given} is too large; the most is {context['le']}")
+            case "string_too_short":
+                messages.append(f"{where}: it is empty; give at least {context['min_length']} character")
+            case _:
+                messages.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}, got {given}")
+    return "; ".join(messages)
+
+
+def cut(line: str, start: int, end: int) -> tuple[str, bool]:
+    """A line cut to LINE_CHARS_MAX around `start:end`, and whether it was."""
+    if len(line) <= LINE_CHARS_MAX:
+        return line, False
+    begin = max(0, min(start - (LINE_CHARS_MAX - min(end - start, LINE_CHARS_MAX)) // 2, len(line) - LINE_CHARS_MAX))
+    return line[begin : begin + LINE_CHARS_MAX], True
+
+
+class Page:
+    """The results of one answer: at most RESULTS_MAX, and at most `max_tokens` of TOKEN_BYTES bytes of compact JSON.
+
+    What no longer fits is still counted, up to RESULTS_MAX; beyond it the count is a lower bound. `place` says where each
+    result stands, for the cursor.
+    """
+
+    _AROUND_BYTES = 400  # what stands around the results
+
+    def __init__(self, params: Any) -> None:
+        self.params = params
+        self.results: list[Any] = []
+        self.count = 0
+        self._left = params.max_tokens * TOKEN_BYTES - self._AROUND_BYTES
+        self._last: list[Any] = []
+        self._full = False
+
+    def add(self, make: Callable[[], Any], place: list[Any]) -> bool:
+        """Count one result and, where there is room, make and keep it. False: enough, stop looking."""
+        self.count += 1
+        if self.count > RESULTS_MAX:
+            return False
+        if not self._full:
+            result = make()
+            size = len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")) + 1
+            if size <= self._left or not self.results:
+                self._left -= size
+                self.results.append(result)
+                self._last = place
+            else:
+                self._full = True
+        return True
+
+    def tail(self, *, stopped: bool = False, timed_out: bool = False) -> dict[str, Any]:
+        """The fields that say how complete the list is."""
+        fields: dict[str, Any] = {}
+        if self.count > RESULTS_MAX or stopped:
+            fields["total_is_exact"] = False
+        if stopped and timed_out:
+            fields["timed_out"] = True
+        if self._full:
+            fields["truncated"] = True
+        if self.count > len(self.results):
+            fields["next_cursor"] = make_cursor(self.params, self._last)
+        return fields
+
+
+def make_cursor(params: Params, place: list[Any]) -> str:
+    """Where a list goes on: the place, bound to the arguments it belongs to."""
+    return base64.urlsafe_b64encode(json.dumps([_fingerprint(params), *place]).encode()).decode().rstrip("=")
+
+
+def read_cursor(params: Params, cursor: str) -> list[Any]:
+    """The place of a cursor made by `make_cursor` for the same arguments. Raises ToolError."""
+    try:
+        fingerprint, *place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError):
+        raise ToolError("the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin") from None
+    if fingerprint != _fingerprint(params):
+        raise ToolError("the cursor belongs to a query with other arguments", "Repeat the arguments of that query, or leave it out")
+    return place
+
+
+def _fingerprint(params: Params) -> str:
+    rest = params.model_dump(exclude={"cursor", "max_tokens"})
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,0 +1,64 @@
+"""The toolset `files`: file names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ctxd.daemon.tool import Call, Page, Params, ToolError, read_cursor, tool
+from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, Coverage, Stale
+from ctxd.indexer.file_search import find_files
+from ctxd.indexer.glob import GlobError
+from ctxd.indexer.scope import Scope
+
+
+class NamesResult(TypedDict):
+    files: list[str]
+    total_found: int
+    total_is_exact: NotRequired[bool]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    coverage: NotRequired[Coverage]
+    stale: NotRequired[Stale]
+
+
+class NamesParams(Params):
+    name_pattern: Annotated[
+        str, Field(min_length=1, max_length=10_000, description="Glob on the file name, such as test_*.py; with / on the path")
+    ]
+    path: Annotated[str, Field(description="Folder to start from")] = "."
+    cursor: CURSOR = None
+    max_tokens: MAX_TOKENS = 20_000
+
+
+@tool(
+    "find_files_by_name",
+    toolset="files",
+    title="Find files by name",
+    description="List the files whose name matches a glob. Case-sensitive; ignored files are left out.",
+    params=NamesParams,
+    result=NamesResult,
+    error=lambda error: {"error": f"{error.name}: {error}"},
+)
+def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
+    view = call.view
+    scope = Scope((view.resolve(params.path),))
+    after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
+    stale = view.project.files_now()
+    page = Page(params)
+    try:
+        for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):
+            if not page.add(lambda one=path: view.shown(one), [path.decode("latin-1")]):
+                break
+    except GlobError as error:
+        raise ToolError(f"Invalid name_pattern {params.name_pattern!r}: {error}") from None
+    result: dict[str, Any] = {"files": page.results, "total_found": page.count, **page.tail()}
+    if not page.results:
+        with view.project.lock:
+            listed = sum(1 for _ in scope.files(view.project.table))
+        result["coverage"] = {"files_searched": listed, "skipped": {}}
+    if stale:
+        result["stale"] = stale
+    return result

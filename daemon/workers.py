@@ -1,0 +1,250 @@
+"""The pool of parsing processes. Invariant: every submitted job gets a result or is cancelled, whatever its file does to a parser.
+
+One thread drives each process: hand over a job, wait for the answer until the deadline, else kill the process and start another.
+A job whose process died is tried once more, then it is a failure with its reason: a poison file costs two processes, no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from ctxd.indexer.worker import GRACE_SECONDS, LENGTH, ParseJob, ParseResult
+
+_TRIES = 2
+_START_SECONDS = 20.0  # more for the first job of a process: Python and the grammar are loaded before it is looked at
+_READ_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStats:
+    pids: list[int]
+    peak_rss_bytes: int
+    """The most that one process ever held, as last seen."""
+    jobs_done: int
+    restarts: int
+    """Processes that died or were killed at work."""
+
+
+class WorkerPool:
+    """Up to `count` processes, started when first needed and ended after `idle_seconds` without work."""
+
+    def __init__(self, count: int, file_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0) -> None:
+        self.count = count
+        self.file_seconds = file_seconds
+        self.memory_bytes = memory_bytes
+        self.idle_seconds = idle_seconds
+        self._changed = threading.Condition()
+        # All below is guarded by _changed.
+        self._urgent: deque[tuple[ParseJob, Future[ParseResult]]] = deque()
+        self._waiting: deque[tuple[ParseJob, Future[ParseResult]]] = deque()
+        self._closed = False
+        self._drivers: list[_Driver] = []
+        self._idle = 0
+        self._jobs_done = 0
+        self._restarts = 0
+        self._peak_rss_bytes = 0
+
+    def submit(self, job: ParseJob, *, urgent: bool = False) -> Future[ParseResult]:
+        """Queue a job; an urgent one overtakes all others. A job without a process of its own yet can be cancelled."""
+        future: Future[ParseResult] = Future()
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("the worker pool is closed")
+            (self._urgent if urgent else self._waiting).append((job, future))
+            if self._idle < len(self._urgent) + len(self._waiting) and len(self._drivers) < self.count:
+                driver = _Driver(self)
+                self._drivers.append(driver)
+                driver.thread.start()
+            self._changed.notify()
+        return future
+
+    def close(self) -> None:
+        """End all processes and return when they are gone. What waits is cancelled, what is being parsed fails."""
+        with self._changed:
+            self._closed = True
+            waiting = [future for _, future in (*self._urgent, *self._waiting)]
+            self._urgent.clear()
+            self._waiting.clear()
+            drivers = list(self._drivers)
+            for driver in drivers:
+                if driver.process is not None:
+                    driver.process.kill()
+            self._changed.notify_all()
+        for future in waiting:
+            future.cancel()
+        for driver in drivers:
+            driver.thread.join()
+
+    def stats(self) -> PoolStats:
+        with self._changed:
+            processes = [driver.process for driver in self._drivers if driver.process is not None]
+            for process in processes:
+                self._peak_rss_bytes = max(self._peak_rss_bytes, _peak_rss_bytes(process.pid))
+            return PoolStats([process.pid for process in processes], self._peak_rss_bytes, self._jobs_done, self._restarts)
+
+    # What follows is for the drivers.
+
+    def next_job(self, driver: _Driver) -> tuple[ParseJob, Future[ParseResult]] | None:
+        """The next job, waited for. None, and the driver is no longer of the pool, after `idle_seconds` without one or when closed."""
+        until = time.monotonic() + self.idle_seconds
+        with self._changed:
+            self._idle += 1
+            try:
+                while not self._closed:
+                    jobs = self._urgent or self._waiting
+                    if jobs:
+                        return jobs.popleft()
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        break
+                    self._changed.wait(left)
+                self._drivers.remove(driver)
+                return None
+            finally:
+                self._idle -= 1
+
+    def adopt(self, driver: _Driver, process: subprocess.Popen[bytes] | None) -> bool:
+        """Make it the driver's process, so that `close` finds it. False when the pool is already closed."""
+        with self._changed:
+            driver.process = process
+            return not self._closed
+
+    def count_job(self) -> None:
+        with self._changed:
+            self._jobs_done += 1
+
+    def count_restart(self) -> bool:
+        """False when the pool is closed, and nothing is to be started again."""
+        with self._changed:
+            self._restarts += not self._closed
+            return not self._closed
+
+    def note_memory(self, process: subprocess.Popen[bytes]) -> None:
+        with self._changed:
+            self._peak_rss_bytes = max(self._peak_rss_bytes, _peak_rss_bytes(process.pid))
+
+
+class _Driver:
+    """A thread and the process it drives; both end when there is nothing to do."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
+        self.process: subprocess.Popen[bytes] | None = None
+        """Written under the pool's lock."""
+        self.thread = threading.Thread(target=self._run, name="parse worker", daemon=True)
+
+    def _run(self) -> None:
+        while (taken := self.pool.next_job(self)) is not None:
+            job, future = taken
+            if future.set_running_or_notify_cancel():
+                result = self._result(job)
+                self.pool.count_job()
+                future.set_result(result)
+        self._end_process()
+
+    def _result(self, job: ParseJob) -> ParseResult:
+        reason = ""
+        for _ in range(_TRIES):
+            try:
+                return self._parse(job)
+            except _ProcessGoneError as gone:
+                reason = str(gone)
+                self._end_process()
+                if not self.pool.count_restart():
+                    return ParseResult("failed", "the daemon is stopping")
+            except Exception as error:  # a bug, or a system without processes: the caller is told, the thread lives on
+                self._end_process()
+                return ParseResult("failed", f"{type(error).__name__}: {error}")
+        return ParseResult("failed", reason)
+
+    def _parse(self, job: ParseJob) -> ParseResult:
+        until = time.monotonic() + min(job.deadline_seconds, self.pool.file_seconds) + GRACE_SECONDS
+        if self.process is None:
+            self._start_process()
+            until += _START_SECONDS
+        process = self.process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        data = pickle.dumps(replace(job, deadline_seconds=min(job.deadline_seconds, self.pool.file_seconds)))
+        try:
+            process.stdin.write(LENGTH.pack(len(data)) + data)
+            process.stdin.flush()
+        except OSError:
+            raise _ProcessGoneError("the parser ended before it was asked") from None
+        descriptor = process.stdout.fileno()
+        length = LENGTH.unpack(self._receive(descriptor, LENGTH.size, until))[0]
+        return pickle.loads(self._receive(descriptor, length, until))
+
+    def _receive(self, descriptor: int, size: int, until: float) -> bytes:
+        data = bytearray()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while len(data) < size:
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+                raise _ProcessGoneError("the parser did not answer in time and was killed")
+            part = os.read(descriptor, min(size - len(data), _READ_BYTES))
+            if not part:
+                raise _ProcessGoneError(f"the parser {self._how_it_ended()}")
+            data += part
+        return bytes(data)
+
+    def _start_process(self) -> None:
+        # -P and cwd: modules of a project must never be imported here. Own session: signals of a terminal are the daemon's.
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "ctxd.indexer.worker", str(self.pool.memory_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            close_fds=True,
+            cwd="/",
+            start_new_session=True,
+        )
+        if not self.pool.adopt(self, process):
+            process.kill()
+
+    def _end_process(self) -> None:
+        """Kill the process and wait for it; a worker holds nothing that would be worth a farewell."""
+        process = self.process
+        if process is None:
+            return
+        self.pool.note_memory(process)
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what it never read
+                    pipe.close()
+        self.pool.adopt(self, None)
+
+    def _how_it_ended(self) -> str:
+        assert self.process is not None
+        code = self.process.wait()
+        if code < 0:
+            name = signal.Signals(-code).name
+            return f"was ended by {name}" + (" (out of memory?)" if name in ("SIGABRT", "SIGKILL") else "")
+        return f"ended with status {code}"
+
+
+class _ProcessGoneError(Exception):
+    """The process died or was given up; says how."""
+
+
+def _peak_rss_bytes(pid: int) -> int:
+    """The most memory a process ever held; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return 0

@@ -1,0 +1,139 @@
+"""One SQLite database: opened, migrated, checked after an unclean stop, moved aside where it is damaged.
+
+Invariant: sqlean is the only SQLite library in this process, and only `indexer` and `migrations` speak SQL.
+One writer (indexer/writer.py) and many readers; WAL, short transactions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import sqlean
+import sqlite_utils
+
+from ctxd.migrations.steps import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DatabaseError = sqlean.DatabaseError
+OperationalError = sqlean.OperationalError
+
+_BUSY_MS = 5_000  # a reader waits at most for a checkpoint
+_WRITER_CACHE_KIB = 32 * 1024
+_READER_CACHE_KIB = 4 * 1024
+_WAL_PAGES = 4_000  # 16 MiB between checkpoints
+_CLEAN = "clean_stop"
+
+
+class Database:
+    """The file at `path`: one writing connection, and a pool of reading ones."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.problem: str | None = None
+        """What happened to an earlier, damaged file; shown by `ctxd status`."""
+        self.lock = threading.RLock()
+        """Held by whoever uses `writer`: the worktrees of one repository share it. Taken after a project's lock, never before."""
+        self._readers: queue.LifoQueue[Any] = queue.LifoQueue()
+        self._all_readers: list[Any] = []
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        try:
+            self.writer = self._open_checked()
+        except DatabaseError as error:
+            self.problem = self._move_aside(error)
+            self.writer = self._open_checked()
+
+    def _open_checked(self) -> Any:
+        connection = self._connect(_WRITER_CACHE_KIB)
+        try:
+            MIGRATIONS.apply(sqlite_utils.Database(connection))
+            if connection.execute("SELECT count(*) FROM content").fetchone()[0] and not self._was_closed(connection):
+                result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if result != "ok":
+                    raise DatabaseError(result)
+            connection.execute("DELETE FROM note WHERE key = ?", (_CLEAN,))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @staticmethod
+    def _was_closed(connection: Any) -> bool:
+        return connection.execute("SELECT 1 FROM note WHERE key = ?", (_CLEAN,)).fetchone() is not None
+
+    def _move_aside(self, error: Exception) -> str:
+        aside = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.path + suffix, aside + suffix)
+        return f"the index was damaged ({error}); it was moved to {aside} and is being rebuilt"
+
+    def _connect(self, cache_kib: int) -> Any:
+        # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
+        connection = sqlean.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
+        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Any]:
+        """A connection for short reads. Never keep one across calls: a long reader lets the WAL grow without bound."""
+        try:
+            connection = self._readers.get_nowait()
+        except queue.Empty:
+            connection = self._connect(_READER_CACHE_KIB)
+            connection.execute("PRAGMA query_only = ON")
+            self._all_readers.append(connection)
+        try:
+            yield connection
+        finally:
+            self._readers.put(connection)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """The writer inside BEGIN IMMEDIATE ... COMMIT; rolled back on any exception."""
+        with self.lock:
+            self.writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.writer
+                self.writer.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(DatabaseError):
+                    self.writer.execute("ROLLBACK")
+                raise
+
+    def writer_rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        with self.lock:
+            return self.writer.execute(statement, parameters).fetchall()
+
+    def bytes_on_disk(self) -> int:
+        total = 0
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(OSError):
+                total += os.stat(self.path + suffix).st_size
+        return total
+
+    def close(self) -> None:
+        """Mark a clean stop and close. Readers still in use are interrupted."""
+        with self.lock:
+            for reader in self._all_readers:
+                with contextlib.suppress(DatabaseError):
+                    reader.interrupt()
+        with contextlib.suppress(DatabaseError):
+            self.writer.execute("INSERT OR REPLACE INTO note VALUES (?, 'yes')", (_CLEAN,))
+            self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        while True:
+            try:
+                self._readers.get_nowait().close()
+            except queue.Empty:
+                break
+        self.writer.close()

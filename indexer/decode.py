@@ -1,0 +1,94 @@
+"""From the bytes of a file to its *canonical text*, the one form in which ctxd searches, parses and counts lines.
+
+Canonical text is valid UTF-8 without a BOM, in which every "\r\n" has become "\n"; a lone "\r" is text. Binary is what
+holds a NUL after BOM decoding. Invariant: every reader of file contents goes through this module, so that all tools agree.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+
+PLAIN = "plain"
+"""The bytes are their own canonical text (UTF-8, no BOM, no carriage return): other programs may search them as they are."""
+DECODED = "decoded"
+"""Text whose canonical form differs from its bytes."""
+BINARY = "binary"
+
+_READ_BYTES_MAX = 1 << 30  # read(2) returns at most 2 GiB - 4 KiB at once
+_READ_BYTES_MORE = 1 << 20  # a step for what came after the size was asked
+HASH_BYTES = 16  # of SHA-256: a key for derived rows that can always be rebuilt
+
+_BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+def decode(data: bytes) -> tuple[str, bytes | None]:
+    """Return `(form, canonical text)`; the text is None where the form is BINARY.
+
+    Encodings, in order: UTF-8 (with or without BOM), UTF-16 with BOM, else Latin-1.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            text = data[len(bom) :].decode(encoding, "replace").encode("utf-8", "replace")
+            return (BINARY, None) if b"\0" in text else (DECODED, _line_endings(text))
+    if b"\0" in data:
+        return BINARY, None
+    text = data
+    if not data.isascii():
+        text = data.removeprefix(codecs.BOM_UTF8)
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1").encode("utf-8")
+    if b"\r" in text:
+        return DECODED, _line_endings(text)
+    return (PLAIN if text is data else DECODED), text
+
+
+def _line_endings(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n")
+
+
+def content_hash(data: bytes) -> bytes:
+    """The key of a content: the first 16 bytes of the SHA-256 of the raw bytes."""
+    return hashlib.sha256(data).digest()[:HASH_BYTES]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Exception):  # noqa: N818  # a state of a file, not a fault of ours
+    """A file that cannot be read as a regular file now; `reason` is "missing", "not_a_file", "unreadable"."""
+
+    reason: str
+
+
+def read_regular(path: bytes) -> tuple[bytes, os.stat_result]:
+    """The bytes of a regular file and its status after they were read; never follows a final symbolic link, never blocks on a FIFO or device.
+
+    Raises Unreadable.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise Unreadable("missing") from None
+    except OSError:  # a symbolic link, a socket, no permission
+        raise Unreadable("unreadable") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("not_a_file")
+        parts = []
+        # One byte more than the size says: a file that grows meanwhile is read to its end.
+        wanted = min(status.st_size + 1, _READ_BYTES_MAX)
+        while chunk := os.read(descriptor, wanted):
+            parts.append(chunk)
+            if len(chunk) < wanted:
+                break
+            wanted = _READ_BYTES_MORE
+        return parts[0] if len(parts) == 1 else b"".join(parts), os.fstat(descriptor)
+    except OSError:
+        raise Unreadable("unreadable") from None
+    finally:
+        os.close(descriptor)

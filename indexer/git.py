@@ -1,0 +1,236 @@
+"""What git says about paths: which are ignored, which are tracked. The one place where git is run.
+
+Invariant: nothing that a repository says about itself can run a program, reach the network or write: every call
+carries the same options and an environment without GIT_* variables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import subprocess
+from array import array
+from bisect import bisect_left
+
+ANSWER_SECONDS_MAX = 20  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk)
+PIPE_BYTES = 65536  # what a pipe takes at once
+
+
+class GitError(Exception):
+    """git cannot answer for this repository."""
+
+
+class Tracked:
+    """The paths of a git index, held as hashes: 0.6 MB for 80,000 paths."""
+
+    def __init__(self, listing: bytes = b"") -> None:
+        paths = listing.split(b"\0")[:-1]
+        self.digest = hashlib.blake2b(listing).digest()
+        self._files = array("q", sorted(map(hash, paths)))
+        folders: set[bytes] = set()
+        for folder in {path.rpartition(b"/")[0] for path in paths}:
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition(b"/")[0]  # noqa: PLW2901 (climbs to the root)
+        self._folders = set(map(hash, folders))
+
+    def has(self, path: bytes, *, is_folder: bool) -> bool:
+        """Whether a path is tracked; of a folder also whether something below it is. What it is now, the disk says."""
+        key = hash(path)
+        i = bisect_left(self._files, key)
+        return (i < len(self._files) and self._files[i] == key) or (is_folder and key in self._folders)
+
+
+class Git:
+    """One repository as seen from one folder inside its work tree; paths are relative to that folder."""
+
+    def __init__(self, binary: str, git_folder: bytes, work_tree: bytes, folder: bytes) -> None:
+        self.git_folder = git_folder
+        self.folder = folder
+        self._command: list[str | bytes] = [
+            binary,
+            *("-c", "safe.directory=*"),  # the daemon's user reads what it may read, whoever owns it
+            *("-c", "core.fsmonitor=false"),  # could name a program
+            *("-c", f"core.hooksPath={os.devnull}"),
+            b"--git-dir=" + git_folder,
+            b"--work-tree=" + work_tree,
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ignored(self, paths: list[bytes]) -> list[bool]:
+        """For each path whether a rule ignores it or a folder above it, tracked or not. Raises GitError."""
+        verdicts: list[bool] = []
+        while len(verdicts) < len(paths):
+            rest = paths[len(verdicts) :]
+            # git keeps the rules of the folder it looked at last. Asking about a name at the top makes it read again
+            # the ignore files below, which may have come or gone with a whole folder.
+            answers = self._ask([b"ctxd", *rest])
+            if not answers:
+                self.close()
+                answers = self._ask([b"ctxd", *rest])
+                if not answers:
+                    self.close()
+                    raise GitError("git check-ignore does not answer")
+            verdicts += answers[1:]
+            if len(answers) <= len(rest):
+                # It gave up on the next path: a parent became a link just now. An event tells of that.
+                self.close()
+                verdicts.append(True)
+        return verdicts
+
+    def ignores(self, path: bytes) -> bool:
+        """Whether one path is ignored, asked once."""
+        try:
+            return self.ignored([path])[0]
+        finally:
+            self.close()
+
+    def tracked(self) -> bytes:
+        """All tracked paths at or below the folder, each ended by a NUL. Raises GitError."""
+        done = subprocess.run(
+            [*self._command, "ls-files", "-c", "-z"],
+            check=False,
+            cwd=self.folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        if done.returncode != 0:
+            raise GitError(os.fsdecode(done.stderr).strip() or f"git ls-files ended with {done.returncode}")
+        return done.stdout
+
+    def close(self) -> None:
+        """End the process that answers; the next question starts one that reads all rules anew."""
+        process, self._process = self._process, None
+        if process is not None:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.kill()
+            process.stdin.close()
+            process.stdout.close()
+            process.wait()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+    def _ask(self, paths: list[bytes]) -> list[bool]:
+        """As many verdicts as git gave before it ended, from the first path on."""
+        process = self._process
+        if process is None:
+            try:
+                process = subprocess.Popen(
+                    [*self._command, "check-ignore", "--stdin", "-z", "-v", "-n", "--no-index"],
+                    cwd=self.folder,
+                    env=_environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                )
+            except OSError as error:
+                raise GitError(f"git cannot be started: {error}") from error
+            assert process.stdin is not None
+            os.set_blocking(process.stdin.fileno(), False)
+            self._process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # A leading colon would be read as pathspec magic.
+        question = memoryview(b"".join((b"./" if path[:1] == b":" else b"") + path + b"\0" for path in paths))
+        answer = _exchange(process.stdin.fileno(), process.stdout.fileno(), question, 4 * len(paths))
+        fields = answer.split(b"\0")
+        # Each answer is source, line, pattern, path; the first three are empty where no rule matches.
+        complete = (len(fields) - 1) // 4 * 4
+        return [
+            bool(source) and not pattern.startswith(b"!")
+            for source, pattern in zip(fields[0:complete:4], fields[2:complete:4], strict=True)
+        ]
+
+
+def git_folder_of(folder: bytes) -> bytes | None:
+    """The git folder that `folder/.git` is or names, where it holds a repository."""
+    path = folder + b"/.git"
+    try:
+        with open(path, "rb") as file:
+            link = file.read(4096)
+        if not link.startswith(b"gitdir: "):
+            return None
+        path = os.path.join(folder, link[8:].rstrip(b"\r\n"))
+    except IsADirectoryError:
+        pass
+    except OSError:
+        return None
+    common = common_folder_of(path)
+    is_repository = (
+        os.path.lexists(path + b"/HEAD") and os.path.isdir(common + b"/objects") and os.path.isdir(common + b"/refs")
+    )
+    return os.path.normpath(path) if is_repository else None
+
+
+def common_folder_of(git_folder: bytes) -> bytes:
+    """The folder that all worktrees of a repository share; it holds `info/exclude`."""
+    try:
+        with open(git_folder + b"/commondir", "rb") as file:
+            return os.path.normpath(os.path.join(git_folder, file.read(4096).rstrip(b"\r\n")))
+    except OSError:
+        return git_folder
+
+
+def user_ignore_files() -> list[bytes]:
+    """Files outside of projects that can change what git ignores, where they lie by default."""
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return [
+        os.fsencode(path)
+        for path in (
+            os.path.join(config, "git", "ignore"),
+            os.path.join(config, "git", "config"),
+            os.path.join(home, ".gitconfig"),
+        )
+    ]
+
+
+def make_empty_repository(binary: str, folder: str) -> bytes:
+    """A bare repository without anything in it: asked about a folder outside any repository. Raises GitError."""
+    if not os.path.exists(os.path.join(folder, "HEAD")):
+        os.makedirs(folder, exist_ok=True)
+        command = [binary, "-c", "init.templateDir=", "init", "--quiet", "--bare", folder]
+        done = subprocess.run(command, check=False, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True)
+        if done.returncode != 0:
+            raise GitError(os.fsdecode(done.stderr).strip())
+    return os.fsencode(folder)
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def _exchange(to_git: int, from_git: int, question: memoryview, fields: int) -> bytes:
+    """Send all of a question and read until `fields` NULs came back, or git ended or hangs."""
+    answer = bytearray()
+    poller = select.poll()
+    poller.register(from_git, select.POLLIN)
+    poller.register(to_git, select.POLLOUT)
+    while fields > 0:
+        ready = poller.poll(ANSWER_SECONDS_MAX * 1000)
+        if not ready:
+            break
+        for descriptor, _ in ready:
+            if descriptor == to_git:
+                try:
+                    question = question[os.write(to_git, question[:PIPE_BYTES]) :]
+                except BlockingIOError:
+                    continue
+                except BrokenPipeError:
+                    question = question[len(question) :]
+                if not question:
+                    poller.unregister(to_git)
+            else:
+                data = os.read(from_git, PIPE_BYTES)
+                if not data:
+                    return bytes(answer)
+                answer += data
+                fields -= data.count(b"\0")
+    return bytes(answer)

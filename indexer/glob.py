@@ -1,0 +1,97 @@
+"""Globs as RE2 patterns over the bytes of a relative path.
+
+`*` any run within one component, `?` one character, `[...]` and `[!...]` one of a set, `{a,b}` alternatives, `**` any run of
+components, `\\` takes the next character literally. Case-sensitive. A glob without `/` is about the base name.
+"""
+
+from __future__ import annotations
+
+import re2
+
+_ANY = rb"[^/\x00]"
+_CHARACTER = rb"(?:[\x01-\x2e\x30-\x7f]|[\xc2-\xf4][\x80-\xbf]+|[\x80-\xff])"  # one UTF-8 character, or a byte that is none
+
+
+class GlobError(ValueError):
+    """The glob cannot be read; the message says why."""
+
+
+def options() -> re2.Options:
+    """Bytes in, bytes out: file names need not be UTF-8."""
+    chosen = re2.Options()
+    chosen.encoding = re2.Options.Encoding.LATIN1
+    chosen.log_errors = False
+    chosen.never_capture = True
+    return chosen
+
+
+def translate(glob: str) -> bytes:
+    """The RE2 pattern (LATIN1) of a whole base name, or of a whole path where the glob holds a `/`. Raises GlobError."""
+    output = b""
+    depth = 0
+    at = 0
+    while at < len(glob):
+        character = glob[at]
+        at += 1
+        if character == "*":
+            if glob.startswith("*", at):
+                at += 1
+                if glob.startswith("/", at):
+                    at += 1
+                    output += rb"(?:[^\x00]*/)?"
+                else:
+                    output += rb"[^\x00]*"
+            else:
+                output += _ANY + b"*"
+        elif character == "?":
+            output += _CHARACTER
+        elif character == "[":
+            end = glob.find("]", at + 2 if glob[at : at + 1] in {"!", "^"} else at + 1)
+            if end < 0:
+                raise GlobError(f"the [ at character {at} has no ]; write \\[ for a literal bracket")
+            output += _set(glob[at:end])
+            at = end + 1
+        elif character == "{":
+            depth += 1
+            output += b"(?:"
+        elif character == "," and depth:
+            output += b"|"
+        elif character == "}" and depth:
+            depth -= 1
+            output += b")"
+        else:
+            if character == "\\" and at < len(glob):
+                character = glob[at]
+                at += 1
+            output += re2.escape(character.encode("utf-8", "surrogateescape"))
+    if depth:
+        raise GlobError("a { has no }; write \\{ for a literal brace")
+    return output
+
+
+def _set(body: str) -> bytes:
+    negated = body[:1] in {"!", "^"}
+    body = body[1:] if negated else body
+    alternatives: list[bytes] = []
+    singles = b""
+    at = 0
+    while at < len(body):
+        first = last = body[at]
+        if body[at + 1 : at + 2] == "-" and at + 2 < len(body):
+            last = body[at + 2]
+            at += 2
+        at += 1
+        if ord(last) < ord(first):
+            raise GlobError(f"the range {first}-{last} runs backwards")
+        if ord(last) < 0x80:
+            singles += b"\\x%02x-\\x%02x" % (ord(first), ord(last))
+        elif ord(last) - ord(first) > 1_000:
+            raise GlobError(f"the range {first}-{last} is too wide")
+        else:
+            alternatives += [chr(code).encode() for code in range(ord(first), ord(last) + 1)]
+    if negated:
+        if alternatives:
+            raise GlobError("a negated set takes ASCII characters only")
+        return b"(?:[^/\\x00\\x80-\\xff" + singles + rb"]|[\xc2-\xf4][\x80-\xbf]+)"
+    parts = [re2.escape(one) for one in alternatives] + ([b"[" + singles + b"]"] if singles else [])
+    return b"(?:" + b"|".join(parts) + b")"

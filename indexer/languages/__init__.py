@@ -1,0 +1,225 @@
+"""Every language ctxd knows by file name: the one table behind symbols, the default scope of text search and `ctxd languages`.
+
+Invariant: this module is data and look-ups; it never imports a grammar. A language with `has_symbols` has a module of its own
+here that exports `RULES`, beside the query files that the rules name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    name: str
+    extensions: tuple[bytes, ...]
+    """Lower case, with the dot."""
+    file_names: tuple[bytes, ...] = ()
+    has_symbols: bool = False
+
+
+def _row(name: str, extensions: str, file_names: str = "", *, has_symbols: bool = False) -> Language:
+    return Language(
+        name,
+        tuple(f".{extension}".encode() for extension in extensions.split()),
+        tuple(file_name.encode() for file_name in file_names.split()),
+        has_symbols,
+    )
+
+
+LANGUAGES: tuple[Language, ...] = (
+    # Parsed for symbols. A `.h` file is C until its text says C++.
+    _row("python", "py pyi pyw", "SConstruct SConscript wscript", has_symbols=True),
+    _row("javascript", "js jsx mjs cjs", has_symbols=True),
+    _row("typescript", "ts mts cts", has_symbols=True),
+    _row("tsx", "tsx", has_symbols=True),
+    _row("go", "go", has_symbols=True),
+    _row("java", "java", has_symbols=True),
+    _row("rust", "rs", has_symbols=True),
+    _row("c", "c h", has_symbols=True),
+    _row("cpp", "cc cpp cxx c++ hh hpp hxx h++ ipp inl tpp txx cppm ixx cu cuh", has_symbols=True),
+    # Other programming languages.
+    _row("assembly", "s asm nasm"),
+    _row("clojure", "clj cljs cljc edn"),
+    _row("csharp", "cs csx"),
+    _row("d", "d"),
+    _row("dart", "dart"),
+    _row("elixir", "ex exs heex eex"),
+    _row("elm", "elm"),
+    _row("erlang", "erl hrl"),
+    _row("fortran", "f f90 f95 f03 f08 for"),
+    _row("fsharp", "fs fsi fsx"),
+    _row("gdscript", "gd"),
+    _row("glsl", "glsl vert frag comp hlsl wgsl metal"),
+    _row("groovy", "groovy gradle", "Jenkinsfile"),
+    _row("haskell", "hs lhs"),
+    _row("julia", "jl"),
+    _row("kotlin", "kt kts"),
+    _row("lisp", "el lisp scm rkt"),
+    _row("lua", "lua"),
+    _row("nim", "nim nims"),
+    _row("nix", "nix"),
+    _row("objective-c", "m mm"),
+    _row("ocaml", "ml mli"),
+    _row("pascal", "pas dpr"),
+    _row("perl", "pl pm t"),
+    _row("php", "php phtml"),
+    _row("powershell", "ps1 psm1 psd1"),
+    _row("r", "r rmd"),
+    _row("ruby", "rb rake gemspec erb", "Rakefile Gemfile Vagrantfile Brewfile Podfile Fastfile"),
+    _row("scala", "scala sc sbt"),
+    _row("shell", "sh bash zsh fish ksh bat cmd awk", ".bashrc .bash_profile .zshrc .profile"),
+    _row("solidity", "sol"),
+    _row("sql", "sql"),
+    _row("swift", "swift"),
+    _row("tcl", "tcl"),
+    _row("verilog", "v sv svh vh vhd vhdl"),
+    _row("vim", "vim"),
+    _row("visual-basic", "vb vbs bas"),
+    _row("zig", "zig zon"),
+    # Pages and styles.
+    _row("css", "css scss sass less styl"),
+    _row("html", "html htm xhtml"),
+    _row("template", "j2 jinja jinja2 tmpl tpl mustache hbs ejs pug liquid"),
+    _row("svelte", "svelte"),
+    _row("vue", "vue"),
+    _row("astro", "astro mdx"),
+    # Prose.
+    _row("markdown", "md markdown"),
+    _row("restructuredtext", "rst"),
+    _row("asciidoc", "adoc asciidoc"),
+    _row("tex", "tex bib"),
+    _row("text", "txt text", "README LICENSE COPYING NOTICE AUTHORS CONTRIBUTORS MAINTAINERS CREDITS CHANGELOG CHANGES TODO INSTALL NEWS"),
+    # Configuration, builds and data that people write by hand.
+    _row("bazel", "bzl bazel star", "BUILD WORKSPACE BUCK Tiltfile"),
+    _row("cmake", "cmake", "CMakeLists.txt"),
+    _row("config", "cfg conf config properties env editorconfig", ".gitignore .gitattributes .dockerignore .editorconfig .ctxdignore .ignore"),
+    _row("csv", "csv tsv"),
+    _row("devicetree", "dts dtsi dtso"),
+    _row("docker", "dockerfile", "Dockerfile Containerfile"),
+    _row("graphql", "graphql gql"),
+    _row("hcl", "tf tfvars hcl"),
+    _row("ini", "ini"),
+    _row("json", "json json5 jsonc jsonl webmanifest", ".babelrc .eslintrc .prettierrc"),
+    _row("kconfig", "kconfig", "Kconfig Kconfig.debug Kbuild"),
+    _row("linker-script", "ld lds"),
+    _row("make", "mk mak make am", "Makefile makefile GNUmakefile Justfile justfile"),
+    _row("meson", "", "meson.build meson.options meson_options.txt"),
+    _row("patch", "patch diff"),
+    _row("protobuf", "proto thrift capnp fbs"),
+    _row("autoconf", "ac m4 in"),
+    _row("toml", "toml", "Pipfile Cargo.lock poetry.lock"),
+    _row("xml", "xml xsd xsl xslt svg plist csproj props targets xaml"),
+    _row("yaml", "yaml yml", "CODEOWNERS Procfile"),
+    _row("go-module", "", "go.mod go.sum go.work"),
+)
+
+COMMON_EXTENSIONS: frozenset[bytes] = frozenset(extension for language in LANGUAGES for extension in language.extensions)
+"""The default scope of a text search by extension: what people write by hand."""
+
+COMMON_NAMES: frozenset[bytes] = frozenset(name for language in LANGUAGES for name in language.file_names)
+"""Base names that are in that scope whatever their extension."""
+
+LANGUAGE_BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
+_BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
+_BY_FILE_NAME = {name: language for language in LANGUAGES for name in language.file_names}
+
+def language_of(path: bytes, text: bytes | None = None) -> Language | None:
+    """The language of a file by its name. The canonical text, where given, tells a C++ `.h` from one of C."""
+    name = path[path.rfind(b"/") + 1 :]
+    language = _BY_FILE_NAME.get(name)
+    if language is None:
+        dot = name.rfind(b".")
+        if dot <= 0:
+            return None
+        language = _BY_EXTENSION.get(name[dot:].lower())
+        if text is not None and name.endswith((b".h", b".H")) and _ONLY_IN_CPP.search(text):
+            return LANGUAGE_BY_NAME["cpp"]
+    return language
+
+
+def parsed_language_of(path: bytes) -> Language | None:
+    """The language of a file that is parsed for symbols, by its name; a `.h` file counts as C."""
+    language = language_of(path)
+    return language if language is not None and language.has_symbols else None
+
+
+_ONLY_IN_CPP = re.compile(
+    rb"^[ \t]*(?:template[ \t]*<|namespace\b[^;{]*\{|class[ \t]+\w[^;()]*[:{]|(?:public|private|protected)[ \t]*:|using[ \t]+\w"
+    rb"|#[ \t]*include[ \t]*<\w+>)",
+    re.MULTILINE,
+)
+
+
+# What a module of this folder exports as RULES, and the parser reads.
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """One name that an import statement brings in; `byte` is where it stands in the text.
+
+    `name` is empty where the module itself is meant, "*" where all of it is; `alias` is empty where the import renames nothing.
+    `bound` is the name to be listed as a reference of role "import" where the statement spells it in a string only.
+    """
+
+    module: str
+    name: str
+    alias: str
+    byte: int
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Text for the grammar: as long as the original, with what would confuse the grammar blanked.
+
+    `tokens` are the blanked spans; their identifiers still count as references.
+    """
+
+    text: bytes
+    tokens: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    grammar: str
+    queries: tuple[str, ...]
+    """Query files of this folder, read as one. The capture names are described in parser.py."""
+    modifiers: frozenset[str]
+    """Words before a definition's name that are kept as its modifiers."""
+    imports: Callable[[Any, bytes], Iterable[ImportedName]]
+    """From the node of an `@import` capture and the text; no names: not an import after all."""
+    prepare: Callable[[bytes], Prepared] | None = None
+    declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
+    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node of the name, the node of
+    the parameters and the span of the owner; None where it declares without defining."""
+    upper_case_is_constant: bool = False
+    blank_name: bytes = b""
+    """What stands where a name is not wanted: `_` in Go."""
+    keywords: frozenset[str] = frozenset()
+    """Words that are no references where spans are read as plain tokens."""
+
+
+def field_text(node: Any, field: str, text: bytes) -> str:
+    """The text of a node's field, "" without one."""
+    child = node.child_by_field_name(field)
+    return node_text(child, text) if child is not None else ""
+
+
+def node_text(node: Any, text: bytes) -> str:
+    return text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def children_of_type(node: Any, *types: str) -> Iterator[Any]:
+    return (child for child in node.named_children if child.type in types)
+
+
+def parsed_language_of(path: bytes) -> Language | None:
+    """The language of a file by its name, where ctxd extracts symbols of it."""
+    language = language_of(path)
+    return language if language is not None and language.has_symbols else None

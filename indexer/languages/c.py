@@ -1,0 +1,253 @@
+"""C: declarators, and the macros that the grammar would stumble over. C++ shares all of it.
+
+Blanking is a guess by shape: words that compilers' headers and projects put around declarations, and branches of `#if` that do
+not close what they open. A wrong guess costs a definition, never a reference: blanked words are still counted as names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.languages import ImportedName, Prepared, Rules, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+MODIFIERS = frozenset(
+    (
+        "static", "inline", "extern", "const", "volatile", "virtual", "explicit", "constexpr", "consteval", "constinit",
+        "thread_local", "mutable", "friend", "template", "typedef",
+    )
+)  # fmt: skip
+
+KEYWORDS = frozenset(
+    (
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
+        "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+        "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "defined", "ifdef", "ifndef", "elif", "endif", "define",
+        "undef", "include", "pragma", "error",
+    )
+)  # fmt: skip
+
+
+def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
+    path = node.child_by_field_name("path")
+    if path is not None:
+        yield ImportedName(node_text(path, text).strip('<>"'), "*", "", path.start_byte)
+
+
+# Declarators nest: *f(int) is a pointer to what a call of f gives.
+
+_NAMES = frozenset(
+    ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name", "operator_cast", "primitive_type")
+)
+_DEPTH_MAX = 16
+
+
+def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
+    """The name that a declarator declares. A prototype or an `extern` declares what is defined elsewhere: None."""
+    parameters: Node | None = None
+    owner: tuple[int, int] | None = None
+    is_function = False
+    current: Node | None = node
+    for _ in range(_DEPTH_MAX):
+        if current is None:
+            return None
+        if current.type in _NAMES:
+            break
+        if current.type == "qualified_identifier":
+            scope = current.child_by_field_name("scope")
+            if scope is not None:
+                owner = (owner[0] if owner else scope.start_byte, scope.end_byte)
+            current = current.child_by_field_name("name")
+        elif current.type == "template_function":
+            current = current.child_by_field_name("name")
+        else:
+            if current.type == "function_declarator":
+                is_function = True
+                parameters = current.child_by_field_name("parameters")
+            elif current.type in ("pointer_declarator", "array_declarator"):
+                is_function = False  # int *f(void): the last one met is the nearest to the name
+            following = current.child_by_field_name("declarator")
+            if following is None:  # parentheses, attributes, references have no field for it
+                following = next((child for child in current.named_children if child.type.endswith("declarator") or child.type in _NAMES), None)
+            current = following
+    else:
+        return None
+    if current is None or (kind == "function") != is_function and kind in ("function", "variable"):
+        if not (kind == "function" and current is not None and current.type == "operator_cast"):
+            return None
+    if kind == "variable" and _EXTERN.search(head):
+        return None
+    return current, parameters if kind == "function" else None, owner
+
+
+_EXTERN = re.compile(rb"\bextern\b(?!\s*\")")
+
+# Words around declarations.
+
+_ATTRIBUTES = (
+    rb"__(?:init|exit|meminit|devinit|cpuinit|ref|net_init|net_exit|initdata\w*|initconst\w*|exitdata|refdata|refconst|read_mostly|ro_after_init"
+    rb"|user|kernel|iomem|percpu|rcu|force|nocast|bitwise|private|safe|used|unused|maybe_unused|always_unused|packed|must_check|always_inline"
+    rb"|noreturn|weak|pure|cold|hot|visible|deprecated|latent_entropy|randomize_layout|no_randomize_layout|noclone|flatten|malloc|nonstring"
+    rb"|cacheline_aligned\w*|sched|lockfunc|kprobes|cpuidle|no_kcsan|no_sanitize\w*|cdecl|stdcall|fastcall|ptr_t)|____cacheline_aligned\w*"
+    rb"|asmlinkage|noinline\w*|notrace|noreturn_attr|__forceinline|__flatten|__THROW\w*|__wur|__nonnull\b[ \t]*\(\([^()]*\)\)|__attribute_\w+__"
+)
+_WITH_ARGUMENTS = (
+    rb"__(?:printf|scanf|aligned|acquires?|releases?|must_hold|section|alloc_size|assume_aligned|counted_by|cond_acquires|guarded_by"
+    rb"|bpf_kfunc_\w+|designated_init|diagnose_as|error|warning|cond_lock|attribute_const|nonnull|declspec)"
+)
+_ATTRIBUTE = re.compile(
+    rb"\b(?:" + _WITH_ARGUMENTS + rb"[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*[\w*;{=,)\]])|(?:" + _ATTRIBUTES + rb")\b(?![ \t]*\())"
+)
+_BETWEEN_TYPE_AND_NAME = re.compile(rb"(?<=[\w*>])[ \t]+\**([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?=[ \t]+\**[A-Za-z_]\w*[ \t]*\()")
+_BEFORE_TYPE = re.compile(
+    rb"(?:^[ \t]*|(?<=\bstatic )|(?<=\binline )|(?<=\bvirtual )|(?<=\bextern ))([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?:\([^()\n]{0,200}\))?"
+    rb"(?=[ \t\n]+(?:(?:const|unsigned|struct|class|template|static|inline|constexpr|void|auto)\b|[A-Za-z_][\w:<>]*[ \t]+\**&?[ \t]*[A-Za-z_~]\w*[ \t]*[(;=\[:]))",
+    re.MULTILINE,
+)
+_CLASS_MACRO = re.compile(rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])")
+_ALONE_ON_LINE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9_]{3,}(?:\([^()\n]{0,200}\))?)[ \t]*$", re.MULTILINE)
+_AFTER_PARAMETERS = re.compile(
+    rb"\)[ \t\n]*(?:(?:const|noexcept|override)[ \t\n]*)?([A-Z][A-Z0-9_]{3,}(?:\([^(){};\n]{0,200}(?:\([^()\n]{0,200}\))?[^(){};\n]{0,200}\))?)"
+    rb"(?=[ \t\n]*(?:[{;]|override\b|const\b|noexcept\b|= *0))"
+)
+_AFTER_MEMBER = re.compile(rb"(?<![\w:<>*&])\w[\w:<>*&]*[ \t]+\**(\w+)[ \t]+([A-Z][A-Z0-9_]{3,}\([^(){};\n]{0,200}\))(?=[ \t]*;)")
+_NEVER_BEFORE = frozenset(
+    (
+        b"return", b"goto", b"case", b"else", b"define", b"undef", b"ifdef", b"ifndef", b"struct", b"union", b"enum", b"class",
+        b"new", b"sizeof", b"delete", b"throw", b"defined", b"if", b"elif", b"namespace", b"include",
+    )
+)  # fmt: skip
+_NEVER_MACRO = frozenset(
+    (
+        b"__inline", b"__inline__", b"__const", b"__volatile__", b"__restrict", b"__extension__", b"__signed__", b"__attribute__",
+        b"__typeof__", b"__asm__", b"__int128", b"BOOL", b"FILE", b"DIR", b"CHAR", b"VOID", b"INT", b"UINT", b"DWORD", b"LONG", b"WORD",
+        b"BYTE", b"HANDLE", b"LPVOID",
+    )
+)  # fmt: skip
+
+
+def prepare(text: bytes) -> Prepared:
+    spans: list[tuple[int, int]] = []
+    if b"__" in text or b"asmlinkage" in text or b"noinline" in text or b"notrace" in text:
+        spans += [match.span() for match in _ATTRIBUTE.finditer(text) if not _in_directive(text, match.start())]
+    for pattern in (_BETWEEN_TYPE_AND_NAME, _BEFORE_TYPE):
+        for match in pattern.finditer(text):
+            if match[1] not in _NEVER_MACRO and _word_before(text, match.start(1)) not in _NEVER_BEFORE and not _in_directive(text, match.start(1)):
+                spans.append((match.start(1), match.end()))
+    return _blanked(text, spans, _unbalanced_branches(text))
+
+
+def _blanked(text: bytes, words: list[tuple[int, int]], branches: list[tuple[int, int]]) -> Prepared:
+    if not words and not branches:
+        return Prepared(text)
+    blank = bytearray(text)
+    for start, end in words:
+        blank[start:end] = b" " * (end - start)
+    for start, end in branches:
+        blank[start:end] = _NOT_NEWLINE.sub(b" ", text[start:end])
+    return Prepared(bytes(blank), tuple(words + branches))
+
+
+def prepare_cpp(text: bytes) -> Prepared:
+    prepared = prepare(text)
+    spans = [match.span(1) for match in _CLASS_MACRO.finditer(prepared.text)]
+    spans += [match.span(1) for match in _AFTER_PARAMETERS.finditer(prepared.text) if not _in_directive(text, match.start(1))]
+    spans += [match.span(2) for match in _AFTER_MEMBER.finditer(prepared.text) if match[1] not in _NEVER_BEFORE]
+    spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(prepared.text) if _stands_alone(prepared.text, match)]
+    more = _blanked(prepared.text, spans, [])
+    return Prepared(more.text, prepared.tokens + more.tokens)
+
+
+def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
+    """Whether a line of one macro belongs neither to the line before nor to the line after."""
+    before = text[max(0, match.start() - 400) : match.start()].rstrip()
+    after = text[match.end() : match.end() + 80].lstrip()
+    if after[:1] in (b"", b",", b"|", b"&", b"+", b"=", b")", b"<", b">", b"?", b"*", b"(", b"{", b"-", b"."):
+        return False
+    if before.endswith(b"\\"):
+        return False
+    last_line = _LINE_COMMENT.sub(b"", before[before.rfind(b"\n") + 1 :].lstrip()).rstrip()
+    if not before or not last_line or last_line.startswith(b"#") or last_line.endswith((b";", b"}", b"*/", b":")):
+        return True
+    if last_line.endswith(b"{"):
+        return not after.startswith(b"}")
+    return _ALONE_ON_LINE.match(last_line) is not None
+
+
+_LINE_BYTES_MAX = 2000
+_LINE_COMMENT = re.compile(rb"//.*")
+_NOT_NEWLINE = re.compile(rb"[^\n]")
+_LAST_WORD = re.compile(rb"(\w+)[\s*]*$")
+
+
+def _word_before(text: bytes, byte: int) -> bytes:
+    match = _LAST_WORD.search(text[max(0, byte - 40) : byte])
+    return match[1] if match else b""
+
+
+def _in_directive(text: bytes, byte: int) -> bool:
+    line = text[text.rfind(b"\n", max(0, byte - _LINE_BYTES_MAX), byte) + 1 : byte].lstrip()
+    return line.startswith((b"#", b"*", b"//", b"/*"))
+
+
+# Conditional branches.
+
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+_BRACE_OR_OPAQUE = re.compile(rb"/\*(?s:.*?)\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]")
+
+
+_IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all that it holds
+
+
+def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
+    """Directives, and all branches but the first, of each `#if` with a branch that leaves braces open: one reading of it parses."""
+    spans: list[tuple[int, int]] = []
+    open_ifs: list[list[tuple[int, int]]] = []
+    for match in _DIRECTIVE.finditer(text):
+        word = match[1]
+        if word in (b"if", b"ifdef", b"ifndef"):
+            open_ifs.append([match.span()])
+        elif open_ifs:
+            open_ifs[-1].append(match.span())
+            if word == b"endif":
+                directives = open_ifs.pop()
+                if len(open_ifs) > _IFS_MAX:
+                    continue
+                inside = list(zip(directives, directives[1:], strict=False))
+                if len(inside) == 1 and not open_ifs and directives[-1][0] - directives[0][1] > len(text) // 2:
+                    continue  # the guard of a header
+                if any(_is_unbalanced(text, before[1], after[0]) for before, after in inside):
+                    spans.append(directives[0])
+                    spans += [(before[0], after[0]) for before, after in inside[1:]]
+                    spans.append(directives[-1])
+    return spans
+
+
+def _is_unbalanced(text: bytes, start: int, end: int) -> bool:
+    if text.find(b"{", start, end) < 0 and text.find(b"}", start, end) < 0:
+        return False
+    depth = 0
+    for match in _BRACE_OR_OPAQUE.finditer(text, start, end):
+        if match[0] == b"{":
+            depth += 1
+        elif match[0] == b"}":
+            depth -= 1
+            if depth < 0:
+                return True
+    return depth != 0
+
+
+RULES = Rules(
+    grammar="c",
+    queries=("c.scm",),
+    modifiers=MODIFIERS,
+    imports=imports,
+    prepare=prepare,
+    declared=declared,
+    keywords=KEYWORDS,
+)

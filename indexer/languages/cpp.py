@@ -1,0 +1,48 @@
+"""C++: what its query files cannot say beyond C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.languages import ImportedName, Rules, node_text
+from ctxd.indexer.languages import c as c_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+
+def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
+    if node.type == "preproc_include":
+        yield from c_language.imports(node, text)
+        return
+    named = node.named_children
+    if node.type == "namespace_alias_definition" and len(named) == 2:
+        yield ImportedName(node_text(named[1], text), "", node_text(named[0], text), named[0].start_byte)
+    elif named and node.type == "using_declaration":
+        whole = node_text(named[-1], text)
+        is_namespace = b"namespace" in text[node.start_byte : named[-1].start_byte]
+        module, _, name = ("", "", whole) if is_namespace else whole.rpartition("::")
+        if is_namespace:
+            yield ImportedName(whole, "*", "", named[-1].start_byte)
+        else:
+            yield ImportedName(module, name, "", named[-1].end_byte - len(name.encode()))
+    elif named and node.type == "import_declaration":
+        yield ImportedName(node_text(named[0], text), "*", "", named[0].start_byte)
+
+
+RULES = Rules(
+    grammar="cpp",
+    queries=("c.scm", "cpp.scm"),
+    modifiers=c_language.MODIFIERS,
+    imports=_imports,
+    prepare=c_language.prepare_cpp,
+    declared=c_language.declared,
+    keywords=c_language.KEYWORDS
+    | {
+        "class", "namespace", "template", "typename", "public", "private", "protected", "virtual", "override", "final", "using", "new",
+        "delete", "this", "operator", "constexpr", "noexcept", "nullptr", "true", "false", "bool", "decltype", "static_cast",
+        "reinterpret_cast", "const_cast", "dynamic_cast", "throw", "try", "catch", "friend", "explicit", "mutable", "auto",
+    },
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""JavaScript with JSX; its imports are TypeScript's too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+MODIFIERS = frozenset(
+    (
+        "async", "static", "get", "set", "export", "default", "const", "let", "var", "abstract", "public", "private",
+        "protected", "readonly", "declare", "override", "accessor",
+    )
+)  # fmt: skip
+
+
+def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
+    if node.type == "variable_declarator":
+        yield from _required(node, text)
+        return
+    source = node.child_by_field_name("source")
+    if source is None:  # import x = require("m"), of TypeScript
+        for clause in children_of_type(node, "import_require_clause"):
+            module = field_text(clause, "source", text)[1:-1]
+            yield from (ImportedName(module, "", node_text(name, text), name.start_byte) for name in children_of_type(clause, "identifier"))
+        return
+    module = node_text(source, text)[1:-1]
+    count = 0
+    for clause in children_of_type(node, "import_clause", "export_clause", "namespace_export"):
+        for part in [clause] if clause.type == "namespace_export" else clause.named_children:
+            if part.type == "identifier":
+                count += 1
+                yield ImportedName(module, "default", node_text(part, text), part.start_byte)
+            elif part.type in ("namespace_import", "namespace_export"):
+                count += 1
+                yield from (ImportedName(module, "*", node_text(name, text), name.start_byte) for name in children_of_type(part, "identifier"))
+            elif part.type == "export_specifier":
+                count += 1
+                yield _specifier(part, module, text)
+            else:
+                for specifier in children_of_type(part, "import_specifier"):
+                    count += 1
+                    yield _specifier(specifier, module, text)
+    if not count:
+        yield ImportedName(module, "*" if node.type == "export_statement" else "", "", source.start_byte)
+
+
+def _specifier(node: Node, module: str, text: bytes) -> ImportedName:
+    return ImportedName(module, field_text(node, "name", text), field_text(node, "alias", text), node.start_byte)
+
+
+def _required(node: Node, text: bytes) -> Iterator[ImportedName]:
+    """`const x = require("m")` and `const { a, b: c } = require("m")`."""
+    name, call = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name is None or call is None or field_text(call, "function", text) != "require":
+        return
+    module = field_text(call, "arguments", text).strip("()\"'` ")
+    if name.type == "identifier":
+        yield ImportedName(module, "", node_text(name, text), name.start_byte)
+        return
+    for part in name.named_children:
+        if part.type == "pair_pattern":
+            yield ImportedName(module, field_text(part, "key", text), field_text(part, "value", text), part.start_byte)
+        elif part.type == "shorthand_property_identifier_pattern":
+            yield ImportedName(module, node_text(part, text), "", part.start_byte)
+
+
+RULES = Rules(
+    grammar="javascript",
+    queries=("ecmascript.scm", "javascript.scm", "jsx.scm"),
+    modifiers=MODIFIERS,
+    imports=imports,
+)

@@ -1,0 +1,5 @@
+; Elements of JSX are calls of their components.
+(jsx_opening_element name: (identifier) @call)
+(jsx_opening_element name: (member_expression property: (_) @call))
+(jsx_self_closing_element name: (identifier) @call)
+(jsx_self_closing_element name: (member_expression property: (_) @call))

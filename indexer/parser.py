@@ -1,0 +1,501 @@
+"""One file's canonical text in, its `Outline` out: definitions, references and imports, by tree-sitter.
+
+Invariant: a name of the text is one thing in the outline, the own name of a definition or a reference, and names inside
+strings and comments are neither.
+
+The query files in languages/ say what is what through the names of their captures, all taken in one pass:
+
+    @element            the whole of something that is defined; the scope of what is defined inside
+    @name.macro.<kind>  a name of the preprocessor, which knows no scopes
+    @name.<kind>        a name defined by the innermost open @element (one element may define several)
+    @member.<kind>      a name defined by the innermost class and the like, though it stands in a parameter list
+    @outer              wraps an element that ends with it (decorators, `export`, `template <...>`): the element starts there
+    @prefix             stands right before an element that starts there (attributes)
+    @declarator.<kind>  holds a name, and parameters and owner, somewhere inside: the language's rules find them
+    @parameters         the parameter list of the innermost open element; names in it are no definitions
+    @owner              the type to which the innermost open element belongs without standing inside it (receiver, `Foo::`)
+    @doc  @comment      a documentation string inside an element; any comment
+    @scope              a function without a name: variables inside are local; @scope.class: a class without a name
+    @branch             one more way through the innermost function
+    @import             an import statement, taken apart by the language's rules
+    @tokens             text that the grammar leaves alone (macro bodies): its identifiers are references
+    @ignore             an identifier that is no reference
+    @read @write @type @call    a reference and its role; where several match, the last of this list wins
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import importlib
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from tree_sitter import Parser, Query, QueryCursor
+from tree_sitter_language_pack import get_language
+
+from ctxd.indexer.outline import ROLES, Definition, Import, Outline
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from ctxd.indexer.languages import Language, Rules
+
+_CALL, _TYPE, _IMPORT, _WRITE, _READ = range(len(ROLES))
+
+CONTAINERS = frozenset(("class", "interface", "struct", "enum", "trait"))
+"""Kinds whose functions are methods."""
+
+_FUNCTIONS = frozenset(("function", "method"))
+_PARENTS = CONTAINERS | _FUNCTIONS | {"module", "type"}
+_TEXT_CHUNK_BYTES = 1 << 16
+_DEPTH_MAX = 400
+"""Levels of the tree that are looked at: a query's time grows with the square of the depth, so that a million brackets would take days."""
+
+_DOC_CHARACTERS_MAX = 200
+_STRAY_TOKENS_MAX = 20_000
+"""Side by side in a tree of nothing but errors; the query's time grows with their square, too."""
+
+_BLANKS_MAX = 1000  # between a comment or an attribute and what it belongs to; keeps hostile files linear
+_PARAMETER_CHARACTERS_MAX = 200
+
+
+class DeadlineError(Exception):
+    """The text could not be parsed in the time given."""
+
+
+class UnparsableError(Exception):
+    """The text is too far from its language to be looked at."""
+
+
+def parse(language: Language, text: bytes, deadline_seconds: float) -> Outline:
+    """Outline of canonical text. Raises DeadlineError and UnparsableError. Broken code is data: what can be read of it is in the outline."""
+    return _grammar_of(language.name).outline(text, time.monotonic() + deadline_seconds)
+
+
+@functools.cache
+def _grammar_of(language: str) -> _Grammar:
+    return _Grammar(importlib.import_module(f"ctxd.indexer.languages.{language}").RULES)
+
+
+class _Grammar:
+    """A language's parser and compiled query: made once per process, as compiling takes 10-60 ms."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        language = get_language(rules.grammar)  # pyright: ignore[reportArgumentType]
+        self.parser = Parser(language)
+        self.query = Query(language, query_source(rules))
+
+    def outline(self, text: bytes, deadline: float) -> Outline:
+        prepared, tokens = text, ()
+        if self.rules.prepare is not None:
+            preparation = self.rules.prepare(text)
+            prepared, tokens = preparation.text, preparation.tokens
+        captures = self.captures(prepared, deadline)
+        sweep = _Sweep(self.rules, text, captures)
+        sweep.run(deadline)
+        return sweep.outline(tokens)
+
+    def captures(self, text: bytes, deadline: float) -> dict[str, list[Node]]:
+        def too_late(*_: object) -> bool:
+            return time.monotonic() > deadline
+
+        def chunk(byte: int, _point: object) -> bytes:
+            return text[byte : byte + _TEXT_CHUNK_BYTES]
+
+        try:
+            tree = self.parser.parse(chunk, progress_callback=too_late)
+        except ValueError:
+            self.parser.reset()  # or the next tree would go on from this one
+            raise DeadlineError("not parsed within the deadline") from None
+        root = tree.root_node
+        if root.type == "ERROR" and root.child_count - root.named_child_count > _STRAY_TOKENS_MAX:
+            raise UnparsableError("is not of this language: nothing but stray tokens")
+        # No progress_callback here: it crashes the process (tree-sitter 0.26.1). The pool's watchdog ends a query that hangs.
+        cursor = QueryCursor(self.query)
+        cursor.set_max_start_depth(_DEPTH_MAX)
+        captures = cursor.captures(root)
+        if too_late():
+            raise DeadlineError("not searched for symbols within the deadline")
+        return captures
+
+
+def query_source(rules: Rules) -> str:
+    folder = os.path.join(os.path.dirname(__file__), "languages")
+    sources = []
+    for name in rules.queries:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            sources.append(file.read())
+    return "\n".join(sources)
+
+
+class _Frame:
+    """An open @element or @scope."""
+
+    __slots__ = ("above", "branches", "doc", "end", "first", "kind", "owner", "parameters", "start")
+
+    def __init__(self, start: int, end: int, above: _Frame | None, doc: str, kind: str = "") -> None:
+        self.start = start
+        self.end = end
+        self.above = above
+        self.doc = doc
+        self.kind = kind
+        self.owner = ""
+        self.parameters: tuple[str, ...] = ()
+        self.first: _Name | None = None
+        self.branches = 0
+
+
+class _Name:
+    """A defined name on its way to become a Definition."""
+
+    __slots__ = ("end", "frame", "kind", "start")
+
+    def __init__(self, start: int, end: int, kind: str, frame: _Frame) -> None:
+        self.start = start
+        self.end = end
+        self.kind = kind
+        self.frame = frame
+
+
+# Order of captures that start at the same byte: what wraps comes before what it holds.
+_ORDER = ("comment", "prefix", "outer", "import", "element", "scope", "parameters", "owner", "name", "member", "declarator", "doc", "branch", "tokens")
+
+
+class _Sweep:
+    """Goes once through the structural captures of a file in text order, with a stack of open frames."""
+
+    def __init__(self, rules: Rules, text: bytes, captures: dict[str, list[Node]]) -> None:
+        self.rules = rules
+        self.text = text
+        self.captures = captures
+        self.names: list[_Name] = []
+        self.local_names: list[tuple[int, int]] = []
+        self.import_spans: list[tuple[int, int]] = []
+        self.imports: list[tuple[int, str, str, str]] = []
+        self.bound: list[tuple[int, str]] = []
+        self.token_spans: list[tuple[int, int]] = []
+        self._line_starts: list[int] | None = None
+        self._places: dict[int, tuple[int, int]] = {}
+        self._is_ascii = text.isascii()
+
+    def run(self, deadline: float) -> None:
+        events: list[tuple[int, int, int, str, Node]] = []
+        for capture, nodes in self.captures.items():
+            group, _, kind = capture.partition(".")
+            if group in _ORDER:
+                order = _ORDER.index(group)
+                events += [(node.start_byte, -node.end_byte, order, kind, node) for node in nodes]
+        events.sort(key=lambda event: event[:3])
+
+        frame: _Frame | None = None
+        comment = _CommentBlock(self.text)
+        outer_start = outer_end = prefix_start = prefix_end = parameters_end = -1
+        last_element = (-1, -1)
+        for count, (start, minus_end, order, kind, node) in enumerate(events):
+            if not count & 1023 and time.monotonic() > deadline:
+                raise DeadlineError("not searched for symbols within the deadline")
+            end = -minus_end
+            while frame is not None and frame.end <= start and frame.end < end:
+                frame = frame.above
+            group = _ORDER[order]
+            if group == "name":
+                if frame is None or start < parameters_end:
+                    self.local_names.append((start, end))
+                else:
+                    self._name(start, end, kind, frame)
+            elif group == "declarator":
+                if frame is not None and start >= parameters_end and self.rules.declared is not None:
+                    declared = self.rules.declared(node, kind, self.text[frame.start : start])
+                    if declared is not None:
+                        name, parameters, owner = declared
+                        if owner is not None:
+                            frame.owner = self._squeezed(owner[0], owner[1])
+                        self._name(name.start_byte, name.end_byte, kind, frame)
+                        if parameters is not None and frame.first is not None:
+                            frame.parameters = self._parameters(parameters)
+                            parameters_end = max(parameters_end, parameters.end_byte)
+            elif group == "member":
+                around = frame
+                while around is not None and around.kind not in CONTAINERS:
+                    around = around.above
+                if around is not None:
+                    self._name(start, end, kind, _Frame(start, end, around, ""))
+            elif group == "element":
+                if last_element == (start, end):
+                    continue  # two patterns matched one element
+                last_element = (start, end)
+                whole_start = start
+                if end == outer_end or (end + 1 == outer_end and self.text[end:outer_end] == b";"):
+                    whole_start, outer_end = outer_start, -1
+                if prefix_end >= 0:
+                    if comment.is_blank_between(prefix_end, whole_start):
+                        whole_start = prefix_start
+                    prefix_end = -1
+                frame = _Frame(whole_start, end, frame, comment.doc_before(whole_start))
+            elif group == "comment":
+                comment.add(start, end)
+            elif group == "outer":
+                if end != outer_end:
+                    outer_start, outer_end = start, end
+            elif group == "prefix":
+                if prefix_end < 0 or not comment.is_blank_between(prefix_end, start):
+                    prefix_start = start
+                prefix_end = end
+            elif group == "parameters":
+                named = frame.above if frame is not None and frame.first is None and frame.kind else frame
+                if named is not None and named.first is not None and not named.parameters:
+                    named.parameters = self._parameters(node)
+                    parameters_end = max(parameters_end, end)
+            elif group == "branch":
+                inside = frame
+                while inside is not None and (inside.first is None or inside.kind not in _FUNCTIONS):
+                    inside = inside.above
+                if inside is not None:
+                    inside.branches += 1
+            elif group == "owner":
+                if frame is not None and not frame.owner:
+                    frame.owner = self._squeezed(start, end)
+            elif group == "doc":
+                if frame is not None:
+                    frame.doc = _first_line(self.text[start:end])
+            elif group == "scope":
+                frame = _Frame(start, end, frame, "", kind or "function")
+            elif group == "import":
+                found = list(self.rules.imports(node, self.text))
+                if found:
+                    self.import_spans.append((start, end))
+                    self.imports += [(name.byte, name.module, name.name, name.alias) for name in found]
+                    self.bound += [(name.byte, name.bound) for name in found if name.bound]
+            else:
+                self.token_spans.append((start, end))
+
+    def _name(self, start: int, end: int, kind: str, frame: _Frame) -> None:
+        above = frame.above
+        if frame.first is not None and frame.first.start == start:
+            return  # two patterns matched one name
+        if kind.startswith("macro."):
+            kind = kind.removeprefix("macro.")
+            above = frame.above = None
+        while above is not None and (not above.kind and not above.owner):
+            above = above.above
+        if above is not None and above.kind in _FUNCTIONS and kind in ("variable", "constant"):
+            self.local_names.append((start, end))
+            return
+        if kind == "function" and (frame.owner or (above is not None and (above.kind in CONTAINERS or above.owner))):
+            kind = "method"
+        if self.text[start:end] == self.rules.blank_name:
+            return
+        if kind == "variable" and self.rules.upper_case_is_constant and _is_upper_case(self.text[start:end]):
+            kind = "constant"
+        name = _Name(start, end, kind, frame)
+        if frame.first is None:
+            frame.first = name
+            frame.kind = kind
+        self.names.append(name)
+
+    def _parameters(self, node: Node) -> tuple[str, ...]:
+        if node.child_count == 0:
+            return (self._squeezed(node.start_byte, node.end_byte),)
+        return tuple(
+            self._squeezed(child.start_byte, child.end_byte)[:_PARAMETER_CHARACTERS_MAX]
+            for child in node.named_children
+            if child.type not in ("comment", "line_comment", "block_comment", "attribute_item")
+        )
+
+    def _squeezed(self, start: int, end: int) -> str:
+        return " ".join(self.text[start:end].decode("utf-8", "replace").split())
+
+    def outline(self, tokens: tuple[tuple[int, int], ...]) -> Outline:
+        names = _unique(sorted(self.names, key=lambda name: (name.frame.start, -name.frame.end, name.start)))
+        own = {name.start for name in names}
+        self._locate(names)
+        return Outline(
+            self._definitions(names),
+            [Import(module, name, alias, *self._places[byte]) for byte, module, name, alias in sorted(self.imports)],
+            self._uses(own, [*tokens, *self.token_spans]),
+        )
+
+    def _definitions(self, names: list[_Name]) -> list[Definition]:
+        index_of = {id(name): index for index, name in enumerate(names)}
+        definitions = []
+        for name in names:
+            frame = name.frame
+            above = frame.above
+            parent, owner = -1, frame.owner
+            while above is not None:
+                if above.first is not None and above.first.kind in _PARENTS:
+                    parent = index_of.get(id(above.first), -1)
+                    break
+                owner = owner or above.owner
+                above = above.above
+            line, column = self._places[name.start]
+            definitions.append(
+                Definition(
+                    name=self.text[name.start : name.end].decode("utf-8", "replace"),
+                    kind=name.kind,
+                    line=line,
+                    column=column,
+                    start_line=self._line(frame.start),
+                    end_line=self._line(max(frame.start, frame.end - 1)),
+                    start_byte=frame.start,
+                    end_byte=frame.end,
+                    parent=parent,
+                    owner=owner,
+                    parameters=frame.parameters if name is frame.first else (),
+                    modifiers=self._modifiers(frame.start, name.start),
+                    doc=frame.doc,
+                    complexity=1 + frame.branches if name.kind in _FUNCTIONS else 0,
+                )
+            )
+        return definitions
+
+    def _modifiers(self, start: int, end: int) -> tuple[str, ...]:
+        head = self.text[start:end]
+        if len(head) < 4 or not self.rules.modifiers:
+            return ()
+        words = _WORD.findall(_STRING.sub(b"", head).decode("utf-8", "replace"))
+        return tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
+
+    def _uses(self, own: set[int], token_spans: list[tuple[int, int]]) -> dict[str, list[tuple[int, int, int]]]:
+        found: dict[int, tuple[int, int]] = {}
+        for capture, role in (("read", _READ), ("write", _WRITE), ("type", _TYPE), ("call", _CALL)):
+            for node in self.captures.get(capture, ()):
+                found[node.start_byte] = (node.end_byte, role)
+        for start, end in self.local_names:
+            found[start] = (end, _WRITE)
+        text = self.text
+        for span_start, span_end in token_spans:
+            for token in _TOKEN.finditer(text, span_start, span_end):
+                if token.lastgroup is not None and token.start() not in found and token[token.lastgroup].decode() not in self.rules.keywords:
+                    found[token.start()] = (token.end(token.lastgroup), _CALL if token.lastgroup == "called" else _READ)
+        for node in self.captures.get("ignore", ()):
+            found.pop(node.start_byte, None)
+        for start in own:
+            found.pop(start, None)
+        spans = sorted(self.import_spans)
+        names: dict[bytes, list[tuple[int, int, int]]] = {}
+        line, line_start = 1, 0
+        line_end = _end_of_line(text, 0)
+        counted, characters = 0, 0  # of the line, to the last name: a line of a megabyte is decoded once
+        span = 0
+        is_ascii = self._is_ascii
+        for start in sorted(found):
+            end, role = found[start]
+            while start > line_end:
+                line += 1
+                line_start = counted = line_end + 1
+                characters = 0
+                line_end = _end_of_line(text, line_start)
+            while span < len(spans) and spans[span][1] <= start:
+                span += 1
+            if span < len(spans) and spans[span][0] <= start:
+                role = _IMPORT
+            if is_ascii:
+                column = start - line_start + 1
+            else:
+                characters += len(text[counted:start].decode("utf-8", "replace"))
+                counted = start
+                column = characters + 1
+            name = text[start:end]
+            uses = names.get(name)
+            if uses is None:
+                names[name] = [(line, column, role)]
+            else:
+                uses.append((line, column, role))
+        uses_by_name = {name.decode("utf-8", "replace"): uses for name, uses in names.items() if name}
+        for byte, name in self.bound:
+            if byte not in found:
+                uses_by_name.setdefault(name, []).append((*self._places[byte], _IMPORT))
+                uses_by_name[name].sort()
+        return uses_by_name
+
+    def _locate(self, names: list[_Name]) -> None:
+        """Find the places of all definitions and imports, in one go through the text."""
+        line_before, counted, characters = 0, 0, 0
+        for byte in sorted({*(name.start for name in names), *(byte for byte, *_ in self.imports)}):
+            line = self._line(byte)
+            assert self._line_starts is not None
+            if line != line_before:
+                line_before, counted, characters = line, self._line_starts[line - 1], 0
+            characters += byte - counted if self._is_ascii else len(self.text[counted:byte].decode("utf-8", "replace"))
+            counted = byte
+            self._places[byte] = (line, characters + 1)
+
+    def _line(self, byte: int) -> int:
+        if self._line_starts is None:
+            self._line_starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
+        return bisect.bisect_right(self._line_starts, byte)
+
+
+class _CommentBlock:
+    """The last run of comments with nothing between them."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.start = self.end = -1
+
+    def add(self, start: int, end: int) -> None:
+        if self.start < 0 or not self._is_close(self.end, start) or not self._starts_line(self.start):
+            self.start = start
+        self.end = end
+
+    def doc_before(self, element_start: int) -> str:
+        if self.start >= 0 and self.end <= element_start and self._is_close(self.end, element_start) and self._starts_line(self.start):
+            return _first_line(self.text[self.start : self.end])
+        return ""
+
+    def is_blank_between(self, start: int, end: int) -> bool:
+        """Whether only blanks and the block itself stand there."""
+        if end - start > _BLANKS_MAX + self.end - self.start:
+            return False
+        if start <= self.start and self.end <= end:
+            return not self.text[start : self.start].strip() and not self.text[self.end : end].strip()
+        return not self.text[start:end].strip()
+
+    def _is_close(self, start: int, end: int) -> bool:
+        if end - start > _BLANKS_MAX:
+            return False
+        between = self.text[start:end]
+        return not between.strip() and between.count(b"\n") <= 1
+
+    def _starts_line(self, byte: int) -> bool:
+        line_start = self.text.rfind(b"\n", max(0, byte - _BLANKS_MAX), byte) + 1
+        return (line_start > 0 or byte <= _BLANKS_MAX) and not self.text[line_start:byte].strip()
+
+
+def _unique(names: list[_Name]) -> list[_Name]:
+    seen: set[int] = set()
+    return [name for name in names if not (name.start in seen or seen.add(name.start))]
+
+
+def _end_of_line(text: bytes, start: int) -> int:
+    end = text.find(b"\n", start)
+    return end if end >= 0 else len(text)
+
+
+def _is_upper_case(name: bytes) -> bool:
+    return name.isupper() and len(name) > 1
+
+
+def _first_line(comment: bytes) -> str:
+    """The first line with words of a comment or documentation string, without its marks."""
+    for line in comment.split(b"\n"):
+        bare = _DOC_END.sub(b"", _DOC_START.sub(b"", line))
+        if any(byte > 64 for byte in bare):
+            return bare.decode("utf-8", "replace")[:_DOC_CHARACTERS_MAX]
+    return ""
+
+
+_NEWLINE = re.compile(rb"\n")
+_WORD = re.compile(r"\w+")
+_STRING = re.compile(rb'"[^"\n]*"|\'[^\'\n]*\'')
+_DOC_START = re.compile(rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|--+|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*")
+_DOC_END = re.compile(rb"\s*(?:\*+/|\"\"\"|'''|\"|')?\s*$")
+_TOKEN = re.compile(
+    rb"//[^\n]*|/\*(?s:.*?)\*/|\"(?:\\(?s:.)|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\d[\w.]*"
+    rb"|(?P<called>[A-Za-z_]\w*)(?=[ \t]*\()|(?P<name>[A-Za-z_]\w*)"
+)

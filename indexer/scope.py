@@ -1,0 +1,54 @@
+"""Which files of a project a query asks about: folders or files, extensions, names.
+
+Invariant: a hidden file belongs to a scope only where the asked path itself names the hidden part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.file_table import extension_of, is_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ctxd.indexer.file_table import File, FileTable
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`paths` are relative (`b""` is the whole project); a file that is itself one of them belongs whatever its extension."""
+
+    paths: tuple[bytes, ...] = (b"",)
+    extensions: frozenset[bytes] | None = None
+    """Lower-cased with the dot; None for all."""
+    names: frozenset[bytes] = frozenset()
+    """Base names that belong beside the extensions, such as `Makefile`."""
+
+    def contains(self, path: bytes) -> bool:
+        for asked in self.paths:
+            if path == asked:
+                return True
+            if not asked:
+                rest = path
+            elif path.startswith(asked + b"/"):
+                rest = path[len(asked) + 1 :]
+            else:
+                continue
+            if not is_hidden(rest) and self._has_extension(path):
+                return True
+        return False
+
+    def files(self, table: FileTable) -> Iterator[File]:
+        """Its files in byte order of their paths."""
+        if len(self.paths) == 1:
+            yield from (file for file in table.under(self.paths[0]) if self.contains(file.path))
+            return
+        found = {file.path: file for asked in self.paths for file in table.under(asked) if self.contains(file.path)}
+        yield from (found[path] for path in sorted(found))
+
+    def _has_extension(self, path: bytes) -> bool:
+        if self.extensions is None or extension_of(path) in self.extensions:
+            return True
+        return bool(self.names) and path[path.rfind(b"/") + 1 :] in self.names

@@ -1,0 +1,269 @@
+"""Symbol occurrences: the name index names contents, their packed outlines give places, the file on disk gives the snippet.
+
+A qualified name is compared with the definition's own chain (its enclosing elements, then its module) at query time, so that
+renaming a folder re-parses nothing. Invariant: every occurrence is checked against the line on disk before it is returned.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxd.indexer import languages
+from ctxd.indexer.decode import Unreadable, decode, read_regular
+from ctxd.indexer.outline import reference_positions, unpack_definitions, unpack_imports
+from ctxd.indexer.writer import name_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import RLock
+
+    from ctxd.indexer.database import Database
+    from ctxd.indexer.file_table import FileTable
+    from ctxd.indexer.outline import Definition
+    from ctxd.indexer.scope import Scope
+
+_SEPARATORS = re.compile(r"\.|::|/|#|->")
+_FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
+SNIPPET_CHARS_MAX = 300
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Occurrence:
+    """Sorted as answers list them: definitions first, then by path, line and column (1-based, in characters)."""
+
+    rank: int
+    path: bytes
+    line: int
+    column: int
+    type: str
+    kind: str | None
+    fqn: str | None
+    snippet: str
+
+
+class SymbolSearch:
+    """Answers over one project. Thread-safe; the lock is not held while blobs and files are read."""
+
+    def __init__(self, root: bytes, database: Database, table: FileTable, lock: RLock) -> None:
+        self.root = root
+        self.database = database
+        self.table = table
+        self.lock = lock
+
+    def occurrences(
+        self,
+        name: str,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        definitions: bool = True,
+        references: bool = True,
+        language: str | None = None,
+        after: tuple[int, bytes] = (0, b""),
+    ) -> Iterator[Occurrence]:
+        """Occurrences in order, starting with the file `after` names (rank, path); lazy. `stop` ends it early."""
+        qualifiers, bare = split_name(name)
+        if not bare:
+            return
+        defined = self._files_naming("defined", bare, scope, language)
+        found_names: set[str] = set()
+        if definitions and after[0] == 0:
+            for path, content_id in defined:
+                if path < after[1]:
+                    continue
+                if stop():
+                    return
+                yield from self._definitions(path, content_id, qualifiers, bare, found_names)
+        if not references:
+            return
+        if not found_names:
+            for path, content_id in defined[:2]:
+                found_names.update(fqn for _, fqn in self._matching(path, content_id, qualifiers, bare))
+        fqn = found_names.pop() if len(found_names) == 1 else None
+        start = after[1] if after[0] == 1 else b""
+        for path, content_id in self._files_naming("referenced", bare, scope, language):
+            if path < start:
+                continue
+            if stop():
+                return
+            yield from self._references(path, content_id, qualifiers, bare, fqn)
+
+    def counts(self) -> dict[str, int]:
+        """Totals over the contents that files of this database hold: symbols, occurrences, failed contents."""
+        with self.database.reader() as connection:
+            symbols, references = connection.execute(
+                "SELECT ifnull(sum(definition_count), 0), ifnull(sum(reference_count), 0) FROM symbol"
+            ).fetchone()
+            failed = connection.execute(
+                "SELECT count(DISTINCT content.id) FROM content JOIN file ON content_id = content.id WHERE symbols = 'failed'"
+            ).fetchone()[0]
+        return {"symbols": symbols, "occurrences": symbols + references, "failed": failed}
+
+    def left_out(self, scope: Scope) -> dict[str, int]:
+        """Files of the scope that have a language but no symbols, by reason."""
+        with self.lock:
+            counted: dict[str, int] = {}
+            for content in self.table.contents.values():
+                if content.symbols in {"too_large", "failed"}:
+                    for file in content.files:
+                        if languages.parsed_language_of(file.path) is not None and scope.contains(file.path):
+                            counted[content.symbols] = counted.get(content.symbols, 0) + 1
+        return counted
+
+    def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
+        """What an answer vouches for: files of the scope with symbols, and those without by reason."""
+        with self.lock:
+            files = sum(
+                1
+                for file in scope.files(self.table)
+                if (language is None and languages.parsed_language_of(file.path) is not None)
+                or (language is not None and _has_language(file.path, language))
+            )
+        return {"files_searched": files - sum(left_out.values()), "skipped": left_out}
+
+    def _files_naming(self, column: str, name: str, scope: Scope, language: str | None) -> list[tuple[bytes, int]]:
+        token = name_tokens([name]).replace('"', '""')
+        with self.database.reader() as connection:
+            rows = connection.execute(
+                "SELECT rowid FROM symbol_name WHERE symbol_name MATCH ?", (f'{column} : "{token}"',)
+            ).fetchall()
+        with self.lock:
+            contents = self.table.contents
+            found = [
+                (file.path, id_)
+                for (id_,) in rows
+                if id_ in contents
+                for file in contents[id_].files
+                if scope.contains(file.path) and _has_language(file.path, language)
+            ]
+        return sorted(found)
+
+    def _blobs(self, content_id: int) -> tuple[bytes, bytes]:
+        with self.database.reader() as connection:
+            row = connection.execute(
+                "SELECT definitions, reference_blob FROM symbol WHERE content_id = ?", (content_id,)
+            ).fetchone()
+        return row if row is not None else (b"", b"")
+
+    def _matching(self, path: bytes, content_id: int, qualifiers: list[str], bare: str) -> Iterator[tuple[Definition, str]]:
+        blob, _ = self._blobs(content_id)
+        if not blob:
+            return
+        all_definitions = unpack_definitions(blob)
+        module = module_of(path)
+        for definition in all_definitions:
+            if definition.name != bare:
+                continue
+            chain = split_name(definition.owner)[0] + [split_name(definition.owner)[1]] if definition.owner else []
+            chain.reverse()
+            parent = definition.parent
+            while parent >= 0:
+                chain.append(all_definitions[parent].name)
+                parent = all_definitions[parent].parent
+            chain.reverse()
+            if _qualifies(qualifiers, chain, module):
+                yield definition, ".".join([*module, *chain, bare])
+
+    def _definitions(
+        self, path: bytes, content_id: int, qualifiers: list[str], bare: str, found_names: set[str]
+    ) -> Iterator[Occurrence]:
+        found = list(self._matching(path, content_id, qualifiers, bare))
+        if not found:
+            return
+        lines = self._lines(path)
+        for definition, fqn in sorted(found, key=lambda pair: (pair[0].line, pair[0].column)):
+            snippet = _snippet(lines, definition.line, definition.column, bare)
+            if snippet is not None:
+                found_names.add(fqn)
+                yield Occurrence(0, path, definition.line, definition.column, "definition", definition.kind, fqn, snippet)
+
+    def _references(
+        self, path: bytes, content_id: int, qualifiers: list[str], bare: str, fqn: str | None
+    ) -> Iterator[Occurrence]:
+        definitions_blob, blob = self._blobs(content_id)
+        positions = reference_positions(blob, bare) if blob else []
+        if not positions or (qualifiers and not _mentions(definitions_blob, blob, qualifiers[-1], bare, path)):
+            return
+        lines = self._lines(path)
+        for line, column, role in positions:
+            snippet = _snippet(lines, line, column, bare)
+            if snippet is not None:
+                type_ = "import" if role == "import" else "reference"
+                yield Occurrence(1, path, line, column, type_, None, fqn, snippet)
+
+    def _lines(self, path: bytes) -> list[bytes]:
+        try:
+            data, _ = read_regular(self.root + b"/" + path)
+        except Unreadable:
+            return []
+        return (decode(data)[1] or b"").split(b"\n")
+
+
+def split_name(name: str) -> tuple[list[str], str]:
+    """`a.b::c/d` -> (["a", "b", "c"], "d")."""
+    parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
+    return (parts[:-1], parts[-1]) if parts else ([], "")
+
+
+def module_of(path: bytes) -> list[str]:
+    """The components of a file's module: its path without extension, a folder's own file standing for the folder."""
+    parts = path.decode("utf-8", "backslashreplace").split("/")
+    stem = parts[-1].split(".", 1)[0] or parts[-1]
+    parts[-1:] = [] if stem in _FILE_MODULES and len(parts) > 1 else [stem]
+    return parts
+
+
+def _qualifies(qualifiers: list[str], chain: list[str], module: list[str]) -> bool:
+    """Whether the asked qualifiers name this definition: its enclosing elements from the inside out, without a gap, then
+    components of its module in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
+    """
+    asked = list(qualifiers)
+    for element in reversed(chain):
+        if not asked:
+            return True
+        if asked.pop() != element:
+            return False
+    remaining = iter(reversed(module))
+    return all(part in remaining for part in reversed(asked))
+
+
+def _mentions(definitions_blob: bytes, blob: bytes, qualifier: str, bare: str, path: bytes) -> bool:
+    """Whether a file that refers to `bare` also names its qualifier, imports it from there, or is that module."""
+    if qualifier in module_of(path) or reference_positions(blob, qualifier):
+        return True
+    if not definitions_blob:
+        return False
+    if any(definition.name == qualifier for definition in unpack_definitions(definitions_blob)):
+        return True
+    return any(
+        bare in (found.name, found.alias) and qualifier in _SEPARATORS.split(found.module)
+        for found in unpack_imports(definitions_blob)
+    )
+
+
+def _has_language(path: bytes, language: str | None) -> bool:
+    if language is None:
+        return True
+    found = languages.parsed_language_of(path)
+    if found is None:
+        return False
+    # A header is C or C++ by its text, and TSX is TypeScript to whoever asks for TypeScript.
+    return found.name == language or (language, found.name) in {("cpp", "c"), ("typescript", "tsx")} and (
+        found.name != "c" or path.endswith(b".h")
+    )
+
+
+def _snippet(lines: list[bytes], line: int, column: int, name: str) -> str | None:
+    """The line, cut around the name where it is long; None where the name is not there (any more)."""
+    if not 0 < line <= len(lines):
+        return None
+    text = lines[line - 1].decode()
+    if not text.startswith(name, column - 1) and name not in text:
+        return None
+    if len(text) <= SNIPPET_CHARS_MAX:
+        return text.strip()
+    start = max(0, column - 1 - SNIPPET_CHARS_MAX // 3)
+    return text[start : start + SNIPPET_CHARS_MAX].strip()
+

@@ -1,0 +1,217 @@
+"""Text search: the index narrows, the bytes on disk decide.
+
+The answer to a pattern is: files whose content the trigram index names, and files that no index row describes yet, each
+read now and verified. Invariant: no hit is ever taken from the index alone, and every write that the file table knows of
+is seen, because a file loses its content the moment it changes.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ctxd.indexer import ripgrep
+from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular
+from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import RLock
+    from typing import Any
+
+    from ctxd.indexer.database import Database
+    from ctxd.indexer.file_table import File, FileTable
+    from ctxd.indexer.pattern import Pattern
+    from ctxd.indexer.scope import Scope
+    from ctxd.indexer.trigrams import TrigramQuery
+
+RAREST = 6  # trigrams asked of the index per conjunction: more cost more than they narrow (5.4 -> 0.7 ms)
+COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
+READ_FIRST = 400  # candidates read here before ripgrep is asked to narrow the rest: a full page often comes sooner
+RIPGREP_FILES_MIN = 2_000  # below it a process costs more than it spares
+RIPGREP_FILES = 40_000  # in one go; a page that is full stops before the next
+
+
+@dataclass(slots=True)
+class Search:
+    """One running search: when to stop, what it saw. `stop` is true once the caller has gone or the time is up."""
+
+    stop: Callable[[], bool]
+    progress: Callable[[int, int], None] = lambda _done, _total: None
+    files_read: int = 0
+    stopped: bool = False
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatches:
+    """The matching lines of one file: `(line number, line start, line end, match start, match end)`, offsets in `text`."""
+
+    path: bytes
+    text: bytes
+    lines: Iterator[tuple[int, int, int, int, int]]
+
+
+class TextSearch:
+    """Answers over one project. Thread-safe: `lock` guards the file table, and is never held while files are read."""
+
+    def __init__(self, root: bytes, database: Database, table: FileTable, lock: RLock, program: str | None) -> None:
+        self.root = root
+        self.database = database
+        self.table = table
+        self.lock = lock
+        self.ripgrep = program
+        self._counted: dict[Scope, tuple[int, int, Counter[str]]] = {}
+
+    def search(self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None) -> Iterator[FileMatches]:
+        """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
+        paths = self._candidates(pattern, scope)
+        if after is not None:
+            paths = paths[bisect.bisect_left(paths, after) :]
+        total = len(paths)
+        reading = paths
+        if total > RIPGREP_FILES_MIN and self.ripgrep and pattern.rg_arguments is not None:
+            reading = itertools.chain(paths[:READ_FIRST], self._narrowed(pattern, paths[READ_FIRST:], search))
+        for number, path in enumerate(reading):
+            if not number % 16:
+                if search.stop():
+                    search.stopped = True
+                    return
+                if not number % 512:
+                    search.progress(number, total)
+            text = self.read(path, search)
+            if text is not None and (first := next(lines := pattern.line_matches(text), None)) is not None:
+                yield FileMatches(path, text, _numbered(text, itertools.chain((first,), lines)))
+
+    def read(self, path: bytes, search: Search) -> bytes | None:
+        """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
+        try:
+            data, _ = read_regular(self.root + b"/" + path)
+        except Unreadable as error:
+            if error.reason != "missing":
+                search.skipped[error.reason] += 1
+            return None
+        search.files_read += 1
+        return decode(data)[1]
+
+    def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
+        """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
+        with self.lock:
+            known = self._counted.get(scope)
+            if known is None or known[0] != self.table.generation:
+                files, binary = 0, 0
+                for file in scope.files(self.table):
+                    if file.content is not None and file.content.form == BINARY:
+                        binary += 1
+                    else:
+                        files += 1
+                if len(self._counted) > 64:  # scopes are few; a stream of new ones must not grow without bound
+                    self._counted.clear()
+                known = self._counted[scope] = (self.table.generation, files, Counter(binary=binary))
+        _, files, skipped = known
+        skipped = skipped + search.skipped
+        return {"files_searched": files - search.skipped.total(), "skipped": dict(skipped)}
+
+    def _candidates(self, pattern: Pattern, scope: Scope) -> list[bytes]:
+        # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
+        # first set, where the other way round it could be in neither.
+        with self.lock:
+            unindexed = list(self.table.without_content)
+        contents = self._narrow(pattern.trigrams)
+        with self.lock:
+            if contents is None:
+                return [f.path for f in scope.files(self.table) if f.content is None or f.content.form != BINARY]
+            known = self.table.contents
+            paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
+        paths.update(file.path for file in unindexed)
+        return sorted(path for path in paths if scope.contains(path))
+
+    def _narrow(self, query: TrigramQuery) -> list[int] | None:
+        """Ids of the contents that may match; None where the index cannot say less than everything."""
+        if query in (EVERYTHING, NOTHING):
+            return None if query == EVERYTHING else []
+        with self.database.reader() as connection:
+            rows = connection.execute("SELECT max(id) FROM text_row").fetchone()[0]
+            if not rows:
+                return []
+            expression, estimate = _expression(connection, query, rows)
+            if expression is None or estimate > COMMON_SHARE * rows:
+                return None
+            found = connection.execute(
+                """SELECT DISTINCT content_id FROM text_row WHERE id IN
+                   (SELECT rowid FROM text_index WHERE text_index MATCH ?)""",
+                (expression,),
+            )
+            return [content_id for (content_id,) in found]
+
+    def _narrowed(self, pattern: Pattern, paths: list[bytes], search: Search) -> Iterator[bytes]:
+        assert self.ripgrep is not None
+        assert pattern.rg_arguments is not None
+        for start in range(0, len(paths), RIPGREP_FILES):
+            batch = paths[start : start + RIPGREP_FILES]
+            with self.lock:
+                files = self.table.files
+                plain = [path for path in batch if _is_plain(files.get(path))]
+            rest = set(batch)
+            rest.difference_update(plain)
+            try:
+                rest |= ripgrep.files_matching(self.ripgrep, self.root, pattern.rg_arguments, plain, search.stop)
+            except (ripgrep.RipgrepFailed, OSError):
+                rest = set(batch)
+            yield from sorted(rest)
+
+
+def _is_plain(file: File | None) -> bool:
+    if file is None:
+        return False
+    if file.content is not None:
+        return file.content.form == PLAIN
+    return file.plain_version == file.version
+
+
+def _expression(connection: Any, query: TrigramQuery, rows: int) -> tuple[str | None, int]:
+    """`query` as an FTS5 expression and an upper bound of its rows; None where it narrows nothing."""
+    match query:
+        case Trigram(value):
+            counted = connection.execute(
+                "SELECT doc FROM text_vocabulary WHERE term = ?", (value.decode("latin-1"),)
+            ).fetchone()
+            return _quoted(value), counted[0] if counted else 0
+        case AllOf(parts):
+            known = [(estimate, text) for text, estimate in (_expression(connection, p, rows) for p in parts) if text]
+            if not known:
+                return None, rows
+            known.sort()
+            useful = [pair for pair in known[:RAREST] if pair[0] <= COMMON_SHARE * rows] or known[:1]
+            return "(" + " AND ".join(text for _, text in useful) + ")", known[0][0]
+        case AnyOf(parts):
+            every = [_expression(connection, part, rows) for part in parts]
+            if any(text is None for text, _ in every):
+                return None, rows
+            total = sum(estimate for _, estimate in every)
+            return "(" + " OR ".join(str(text) for text, _ in every) + ")", min(total, rows)
+    return None, rows
+
+
+def _quoted(value: bytes) -> str:
+    return '"' + value.decode("latin-1").replace('"', '""') + '"'
+
+
+def _numbered(
+    text: bytes, lines: Iterator[tuple[int, int, int, int]]
+) -> Iterator[tuple[int, int, int, int, int]]:
+    number, counted_to = 1, 0
+    for line_start, line_end, match_start, match_end in lines:
+        number += text.count(b"\n", counted_to, line_start)
+        counted_to = line_start
+        yield number, line_start, line_end, match_start, match_end
+
+
+def deadline(seconds: float, cancelled: Callable[[], bool]) -> Callable[[], bool]:
+    """A `stop` for Search: true once `seconds` have passed or the caller has gone."""
+    end = time.monotonic() + seconds
+    return lambda: cancelled() or time.monotonic() > end

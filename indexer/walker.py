@@ -1,0 +1,539 @@
+"""Which files of a project count: the regular ones that git, `.ignore`, `.ctxdignore` and the list of secrets leave.
+
+Invariant: a path is accepted only where its folder is, so an ignored folder is never entered and `.git` never looked into.
+One judgement (`_judge`) serves the first listing, each change and each sweep; they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ctxd.indexer import git as git_module
+from ctxd.indexer.git import Git, GitError, Tracked
+from ctxd.indexer.ignore import IgnoreFile, read_ignore_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Known = Callable[[bytes], tuple[set[bytes], set[bytes]]]
+
+OWN_IGNORE_NAMES = (b".ctxdignore", b".ignore")
+"""The stronger first; each of them stands above git's rules."""
+IGNORE_NAMES = frozenset((*OWN_IGNORE_NAMES, b".gitignore"))
+
+GIT_PROCESSES_MAX = 4
+"""check-ignore processes kept alive between questions; a project may hold hundreds of submodules."""
+
+_SECRET_NAMES = frozenset(
+    (
+        *(b".env", b".netrc", b"_netrc", b".pgpass", b".my.cnf", b".mylogin.cnf"),
+        *(b".npmrc", b".yarnrc", b".pypirc", b".gem_credentials", b".s3cfg", b".boto", b".htpasswd"),
+        *(b".git-credentials", b".dockercfg", b".dockerconfigjson", b".vault-token", b".terraformrc"),
+        *(b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519", b"id_ecdsa_sk", b"id_ed25519_sk"),
+        *(b"terraform.tfvars", b"credentials.tfrc.json", b"application_default_credentials.json"),
+    )
+)
+_SECRET_EXTENSIONS = (b".pem", b".key", b".p12", b".pfx", b".keystore", b".jks", b".ppk", b".kdbx", b".pkcs12")
+_SECRET_PATHS = (
+    *(b"/.aws/credentials", b"/.docker/config.json", b"/.kube/config", b"/.cargo/credentials"),
+    *(b"/.cargo/credentials.toml", b"/.gem/credentials", b"/.azure/accesstokens.json", b"/.config/gh/hosts.yml"),
+    *(b"/.config/git/credentials", b"/.config/gcloud/credentials.db", b"/.composer/auth.json"),
+)
+_SHARED_ENVIRONMENTS = (b".example", b".sample", b".template", b".dist")
+
+
+def is_secret(path: bytes) -> bool:
+    """Whether a file holds secrets, by its name alone."""
+    path = path.lower()
+    name = path[path.rfind(b"/") + 1 :]
+    if name.startswith(b".env."):
+        return not name.endswith(_SHARED_ENVIRONMENTS)
+    return name in _SECRET_NAMES or name.endswith(_SECRET_EXTENSIONS) or (b"/" + path).endswith(_SECRET_PATHS)
+
+
+def stamp_of(status: os.stat_result) -> int:
+    """A signed 64-bit number that differs whenever inode, size, modification or change time do."""
+    return hash((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@dataclass(slots=True)
+class Listing:
+    """All files that count, and all folders that may hold such (the root is `b""`)."""
+
+    files: dict[bytes, os.stat_result]
+    directories: set[bytes]
+
+
+@dataclass(slots=True)
+class Scan:
+    """One folder as it is on disk: what in it is accepted."""
+
+    files: dict[bytes, os.stat_result] = field(default_factory=dict)
+    folders: set[bytes] = field(default_factory=set)
+    rules_changed: bool = False
+    """What was accepted before at or below this folder must be judged again."""
+    problem: str | None = None
+
+
+class Walker:
+    """The rules of one project. It remembers, for each folder seen, whose rules hold there; `scan` keeps that right."""
+
+    def __init__(self, root: bytes, *, scratch: str, allow_secrets: bool = False) -> None:
+        self.root = root
+        self.allow_secrets = allow_secrets
+        self.problems: set[str] = set()
+        """What keeps git from being asked, if anything does."""
+        self.landmark_revision = 0
+        """Grows when `landmarks` may have changed."""
+        self._scratch = scratch
+        self._binary = shutil.which("git")
+        self._places: dict[bytes, _Place] = {}
+        self._repositories: dict[bytes, _Repository] = {}
+        self._reincluded: set[bytes] = set()
+        self._own_rules = dict.fromkeys(OWN_IGNORE_NAMES, 0)
+        """How many folders hold each of these files: mostly none."""
+
+    def list(self, folder: bytes = b"") -> Listing:
+        """All that counts at or below a folder, which itself must (the root does)."""
+        files: dict[bytes, os.stat_result] = {}
+        folders: set[bytes] = set()
+        level = [folder]
+        while level:
+            below: list[bytes] = []
+            for path, scan in self.scan(level).items():
+                if scan is not None:
+                    folders.add(path)
+                    files.update(scan.files)
+                    below += scan.folders
+            level = below
+        return Listing(files, folders)
+
+    def scan(
+        self,
+        paths: Iterable[bytes],
+        *,
+        known: Known | None = None,
+        entering: Callable[[bytes], object] | None = None,
+    ) -> dict[bytes, Scan | None]:
+        """Look at accepted folders, without what is below them; None for one that is no folder any more.
+
+        `known(path)` are the files and folders accepted there before: they are not judged again unless rules changed.
+        `entering` is called before a folder is read.
+        """
+        scans: dict[bytes, Scan | None] = {}
+        candidates: list[tuple[bytes, bool]] = []
+        statuses: dict[bytes, os.DirEntry[bytes]] = {}
+        for path in paths:
+            if entering is not None:
+                entering(path)
+            scan, files, folders = self._read(path, statuses)
+            scans[path] = scan
+            if scan is None:
+                continue
+            old_files, old_folders = known(path) if known is not None and not scan.rules_changed else (set(), set())
+            scan.folders = folders & old_folders
+            _add_statuses(scan, files & old_files, statuses)
+            candidates += ((file, False) for file in files - old_files)
+            candidates += ((folder, True) for folder in folders - old_folders)
+        accepted = self._judge(candidates)
+        for path, is_folder in candidates:
+            if path in accepted:
+                scan = scans[path.rpartition(b"/")[0]]
+                assert scan is not None
+                if is_folder:
+                    scan.folders.add(path)
+                else:
+                    _add_statuses(scan, (path,), statuses)
+        return scans
+
+    def accepts(self, files: Iterable[bytes], folders: Iterable[bytes] = ()) -> set[bytes]:
+        """Those of the paths that count. A path whose folder has not been scanned and accepted does not."""
+        candidates = [(path, False) for path in files] + [(path, True) for path in folders]
+        return self._judge(
+            [
+                (path, is_folder)
+                for path, is_folder in candidates
+                if path.rpartition(b"/")[0] in self._places and path[path.rfind(b"/") + 1 :] != b".git"
+            ]
+        )
+
+    def forget_folder(self, path: bytes) -> None:
+        """A folder is gone or no longer accepted; those below it are told of one by one."""
+        place = self._places.pop(path, None)
+        self._reincluded.discard(path)
+        if place is not None:
+            for name in place.ignore_files:
+                if name in self._own_rules:
+                    self._own_rules[name] -= 1
+        if path in self._repositories:
+            self._repositories.pop(path).close()
+
+    def rules_changed(self, folder: bytes) -> None:
+        """An ignore file in this folder, or one outside the tree that acts on it, was written."""
+        place = self._places.get(folder)
+        if place is not None:
+            place.repository.close()
+            place.ignore_files = dict.fromkeys(place.ignore_files, _UNREAD)
+            if place.repository.folder == folder:
+                place.repository.outer_stamps = ()
+
+    def landmarks(self) -> dict[bytes, set[bytes]]:
+        """Folders outside the tree whose changes change the rules (git's own, and those above the root), absolute,
+        each with the project's folders to scan again then.
+        """
+        found: dict[bytes, set[bytes]] = {}
+        for folder, place in self._places.items():
+            if place.git_entry is not None:
+                found.setdefault(self._absolute(folder) + b"/.git", set()).add(folder)
+        for folder, repository in self._repositories.items():
+            for outer in repository.outer_folders:
+                found.setdefault(outer, set()).add(folder)
+        return found
+
+    def close(self) -> None:
+        for repository in self._repositories.values():
+            repository.close()
+
+    # Reading one folder
+
+    def _read(
+        self, path: bytes, statuses: dict[bytes, os.DirEntry[bytes]]
+    ) -> tuple[Scan | None, set[bytes], set[bytes]]:
+        """Names and kinds of a folder's entries, and its place among the rules."""
+        absolute = self._absolute(path)
+        files: set[bytes] = set()
+        folders: set[bytes] = set()
+        found_rules: dict[bytes, int] = {}
+        git_entry: int | None = None
+        scan = Scan()
+        try:
+            if path and not stat.S_ISDIR(os.lstat(absolute).st_mode):
+                return None, files, folders  # a link now: scandir would follow it
+            prefix = path + b"/" if path else b""
+            with os.scandir(absolute) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name == b".git":
+                        git_entry = entry.inode()
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.add(prefix + name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files.add(prefix + name)
+                        statuses[prefix + name] = entry
+                        if name in IGNORE_NAMES:
+                            found_rules[name] = _stamp(entry)
+        except (FileNotFoundError, NotADirectoryError):
+            return None, files, folders
+        except OSError as error:
+            scan.problem = f"folder cannot be read: {error.strerror}"
+            return scan, files, folders
+        scan.rules_changed = self._place(path, git_entry, found_rules)
+        return scan, files, folders
+
+    def _place(self, path: bytes, git_entry: int | None, found_rules: dict[bytes, int]) -> bool:
+        """Bring what is known of a folder's rules up to date; whether anything about them is new."""
+        old = self._places.get(path)
+        own_git = git_module.git_folder_of(self._absolute(path)) if git_entry is not None else None
+        if old is not None and old.git_entry != git_entry and path in self._repositories:
+            self._repositories.pop(path).close()
+        repository = self._repository_of(path, own_git)
+        changed = old is None or old.repository is not repository
+        if repository.folder == path:
+            changed |= self._refresh(repository)
+        parent = self._places.get(path.rpartition(b"/")[0]) if path else None
+        reincluded = path in self._reincluded or (
+            parent is not None and parent.reincluded and parent.repository is repository
+        )
+        if old is None:
+            old = self._places[path] = _Place(repository)
+        if (old.git_entry, old.repository) != (git_entry, repository) or changed:
+            old.git_entry, old.repository = git_entry, repository
+            self.landmark_revision += 1
+        changed |= old.reincluded != reincluded
+        old.reincluded = reincluded
+        if {name: stamp for name, (stamp, _) in old.ignore_files.items()} != found_rules:
+            for name in old.ignore_files:
+                if name in self._own_rules:
+                    self._own_rules[name] -= 1
+            old.ignore_files = {}
+            for name, stamp in found_rules.items():
+                rules = None
+                if name in self._own_rules:
+                    self._own_rules[name] += 1
+                    rules = read_ignore_file(os.path.join(self._absolute(path), name))
+                old.ignore_files[name] = (stamp, rules)
+            repository.close()
+            changed = True
+        return changed
+
+    def _repository_of(self, path: bytes, own_git: bytes | None) -> _Repository:
+        """Whose rules hold in a folder: its own repository, the one around it, or none (asked of an empty one)."""
+        current = self._repositories.get(path)
+        absolute = self._absolute(path)
+        if path and own_git is None:
+            if current is not None:
+                self._repositories.pop(path).close()
+            return self._places[path.rpartition(b"/")[0]].repository
+        git_folder, top = own_git, absolute
+        if own_git is None:
+            git_folder, top = self._outer_repository()
+        if current is not None and current.git_folder == git_folder:
+            return current
+        if current is not None:
+            current.close()
+        repository = self._repositories[path] = _Repository(path, git_folder)
+        if self._binary is not None:
+            try:
+                if git_folder is not None:
+                    repository.git = Git(self._binary, git_folder, top, absolute)
+                    if top != absolute and Git(self._binary, git_folder, top, top).ignores(
+                        os.path.relpath(absolute, top)
+                    ):
+                        repository.git = None  # a project that the repository around it ignores: it stands alone
+                if repository.git is None:
+                    empty = git_module.make_empty_repository(self._binary, os.path.join(self._scratch, "empty.git"))
+                    repository.git = Git(self._binary, empty, absolute, absolute)
+                else:
+                    repository.outer_folders = _outer_folders(git_folder, top, absolute)
+            except GitError as error:
+                self.problems.add(f"git cannot be asked: {error}")
+                repository.git = None
+        return repository
+
+    def _outer_repository(self) -> tuple[bytes | None, bytes]:
+        top = self.root
+        while True:
+            found = git_module.git_folder_of(top)
+            if found is not None:
+                return found, top
+            above = os.path.dirname(top)
+            if above == top:
+                return None, self.root
+            top = above
+
+    def _refresh(self, repository: _Repository) -> bool:
+        """Look at the files outside the tree that act on a repository: its index, exclude file, the user's."""
+        changed = False
+        stamps = tuple(_stamp_at(path) for path in repository.outer_files())
+        if stamps != repository.outer_stamps:
+            repository.outer_stamps = stamps
+            repository.exclude = read_ignore_file(repository.exclude_file) if repository.exclude_file else None
+            repository.close()
+            changed = True
+        if repository.git is not None and repository.git_folder is not None:
+            index = _stamp_at(repository.git_folder + b"/index")
+            if index != repository.index_stamp:
+                repository.index_stamp = index
+                changed = self._read_index(repository, is_listed=not changed) or changed
+        return changed
+
+    def _read_index(self, repository: _Repository, *, is_listed: bool) -> bool:
+        """Load the tracked paths; whether that changes the verdict about any path that a rule ignores.
+
+        Where the folder is about to be judged anew anyway (not `is_listed`) that is not asked.
+        """
+        assert repository.git is not None
+        try:
+            listing = repository.git.tracked()
+        except GitError as error:
+            self.problems.add(f"git's index cannot be read: {error}")
+            return False
+        old, repository.tracked = repository.tracked, Tracked(listing)
+        if old.digest == repository.tracked.digest or not is_listed:
+            return False
+        if any(not repository.tracked.has(path, is_folder=True) for path in repository.forced):
+            repository.forced.clear()
+            return True
+        added = [path for path in listing.split(b"\0")[:-1] if not old.has(path, is_folder=False)]
+        try:
+            return any(repository.git.ignored(added))
+        except GitError:
+            return False
+
+    # Judging
+
+    def _judge(self, candidates: list[tuple[bytes, bool]]) -> set[bytes]:
+        """Those of (path, is it a folder) that count; the folders they lie in do."""
+        accepted: set[bytes] = set()
+        questions: dict[_Repository, list[tuple[bytes, bool, bool]]] = {}
+        has_own_rules = any(self._own_rules.values())
+        for path, is_folder in candidates:
+            if not is_folder and not self.allow_secrets and is_secret(path):
+                continue
+            included = False
+            if has_own_rules:
+                verdict = self._own_verdict(path, is_folder=is_folder)
+                if verdict is False:
+                    continue
+                included = verdict is True
+            if included and not is_folder:
+                accepted.add(path)
+                continue
+            place = self._places[path.rpartition(b"/")[0]]
+            if place.reincluded or place.repository.git is None:
+                ignored = self._ignored_by_reading(path, place, is_folder=is_folder)
+                if included or not ignored:
+                    accepted.add(path)
+                    if is_folder:
+                        self._mark(path, reincluded=ignored)
+            else:
+                questions.setdefault(place.repository, []).append((path, is_folder, included))
+        for repository, asked in questions.items():
+            # One that was replaced just now is not asked any more: its folders are scanned again soon.
+            if self._repositories.get(repository.folder) is repository:
+                self._ask(repository, asked, accepted)
+        return accepted
+
+    def _ask(self, repository: _Repository, asked: list[tuple[bytes, bool, bool]], accepted: set[bytes]) -> None:
+        assert repository.git is not None
+        if not repository.git.is_running:
+            running = [other for other in self._repositories.values() if other.git is not None and other.git.is_running]
+            for other in running[: max(0, len(running) - GIT_PROCESSES_MAX + 1)]:
+                other.close()
+        skip = len(repository.folder) + 1 if repository.folder else 0
+        try:
+            verdicts = repository.git.ignored([path[skip:] for path, _, _ in asked])
+        except GitError as error:
+            self.problems.add(f"git cannot be asked: {error}")
+            repository.git = None
+            accepted |= self._judge([(path, is_folder) for path, is_folder, _ in asked])
+            return
+        for (path, is_folder, included), ignored in zip(asked, verdicts, strict=True):
+            if ignored and not included:
+                if not repository.tracked.has(path[skip:], is_folder=is_folder):
+                    continue
+                repository.forced.add(path[skip:])
+            accepted.add(path)
+            if is_folder:
+                self._mark(path, reincluded=ignored and included)
+
+    def _mark(self, path: bytes, *, reincluded: bool) -> None:
+        if reincluded:
+            self._reincluded.add(path)
+        else:
+            self._reincluded.discard(path)
+
+    def _own_verdict(self, path: bytes, *, is_folder: bool) -> bool | None:
+        """What .ctxdignore and .ignore say: True takes in, False leaves out, None says nothing."""
+        for name in OWN_IGNORE_NAMES:
+            if self._own_rules[name]:
+                verdict = self._nearest(path, name, b"", is_folder=is_folder)
+                if verdict is not None:
+                    return verdict
+        return None
+
+    def _ignored_by_reading(self, path: bytes, place: _Place, *, is_folder: bool) -> bool:
+        """Whether `.gitignore` files or the exclude file name this path, read by us: without git, and in a folder that
+        git ignores but an own rule takes in (git would call all in it ignored).
+        """
+        top = place.repository.folder
+        verdict = self._nearest(path, b".gitignore", top, is_folder=is_folder)
+        if verdict is None and place.repository.exclude is not None:
+            rule = place.repository.exclude.match(path[len(top) + 1 :] if top else path, is_folder=is_folder)
+            verdict = None if rule is None else rule.includes
+        return verdict is False
+
+    def _nearest(self, path: bytes, name: bytes, top: bytes, *, is_folder: bool) -> bool | None:
+        """What the ignore files of one name say, from the path's own folder up to `top`."""
+        folder = path
+        while folder != top:
+            folder = folder.rpartition(b"/")[0]
+            found = self._places[folder].ignore_files.get(name)
+            if found is not None:
+                stamp, rules = found
+                if rules is None:
+                    rules = read_ignore_file(os.path.join(self._absolute(folder), name)) or IgnoreFile(b"")
+                    self._places[folder].ignore_files[name] = (stamp, rules)
+                rule = rules.match(path[len(folder) + 1 :] if folder else path, is_folder=is_folder)
+                if rule is not None:
+                    return rule.includes
+        return None
+
+    def _absolute(self, path: bytes) -> bytes:
+        return self.root + b"/" + path if path else self.root
+
+
+_UNREAD: tuple[int, IgnoreFile | None] = (0, None)
+
+
+class _Place:
+    """Whose rules hold for what lies in one folder."""
+
+    __slots__ = ("git_entry", "ignore_files", "reincluded", "repository")
+
+    def __init__(self, repository: _Repository) -> None:
+        self.repository = repository
+        self.ignore_files: dict[bytes, tuple[int, IgnoreFile | None]] = {}
+        self.git_entry: int | None = None
+        """Inode of `.git` in it, which may not be a repository (yet)."""
+        self.reincluded = False
+        """Whether git ignores it and an own rule took it in."""
+
+
+class _Repository:
+    """One git repository, or none, and the project's folder where it begins (`b""` also where it begins above)."""
+
+    def __init__(self, folder: bytes, git_folder: bytes | None) -> None:
+        self.folder = folder
+        self.git_folder = git_folder
+        self.git: Git | None = None
+        self.tracked = Tracked()
+        self.forced: set[bytes] = set()
+        """Paths accepted although a rule ignores them, because they are tracked."""
+        self.index_stamp = 0
+        self.outer_stamps: tuple[int, ...] = ()
+        self.outer_folders: list[bytes] = []
+        self.exclude_file = git_module.common_folder_of(git_folder) + b"/info/exclude" if git_folder else None
+        self.exclude: IgnoreFile | None = None
+
+    def outer_files(self) -> list[bytes]:
+        files = git_module.user_ignore_files()
+        if self.git_folder is not None and self.exclude_file is not None:
+            files += [self.exclude_file, os.path.dirname(os.path.dirname(self.exclude_file)) + b"/config"]
+        return files + [folder + b"/.gitignore" for folder in self.outer_folders]
+
+    def close(self) -> None:
+        if self.git is not None:
+            self.git.close()
+
+
+def _outer_folders(git_folder: bytes | None, top: bytes, absolute: bytes) -> list[bytes]:
+    folders: list[bytes] = []
+    if git_folder is not None:
+        common = git_module.common_folder_of(git_folder)
+        folders += dict.fromkeys((git_folder, common, common + b"/info"))
+    while absolute != top:
+        absolute = os.path.dirname(absolute)
+        folders.append(absolute)
+    return folders
+
+
+def _add_statuses(scan: Scan, paths: Iterable[bytes], entries: dict[bytes, os.DirEntry[bytes]]) -> None:
+    for path in paths:
+        try:
+            status = entries[path].stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            scan.problem = f"files in it cannot be read: {error.strerror}"
+            continue
+        if stat.S_ISREG(status.st_mode):
+            scan.files[path] = status
+
+
+def _stamp(entry: os.DirEntry[bytes]) -> int:
+    try:
+        return stamp_of(entry.stat(follow_symlinks=False))
+    except OSError:
+        return 0
+
+
+def _stamp_at(path: bytes) -> int:
+    try:
+        return stamp_of(os.stat(path))
+    except OSError:
+        return 0

@@ -1,0 +1,115 @@
+"""A child process that parses files for the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
+
+Jobs come pickled on stdin, results go to stdout, each after its length as a little-endian u32. Invariant: a worker ends when
+its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, whatever a grammar does in C.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import signal
+import struct
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from ctxd.indexer.outline import Packed
+
+FILE_BYTES_MAX = 1_000_000
+"""Larger files have no symbols: machine-made for the most part, and a 5 MB one took 540 MB to parse."""
+
+GRACE_SECONDS = 2.0
+"""What a worker gets beyond the deadline before it is killed."""
+
+LENGTH = struct.Struct("<I")
+_NICENESS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ParseJob:
+    path: bytes
+    """Absolute."""
+    language: str
+    content_hash: bytes
+    """Of the bytes that are meant; other bytes are not parsed."""
+    deadline_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ParseResult:
+    outcome: str
+    """"parsed"; "changed" (other bytes, or no regular file any more); "too_large"; "none" (binary); or "failed"."""
+    reason: str = ""
+    language: str = ""
+    """The language that was parsed: C++ for a C++ header that is called `.h`."""
+    packed: Packed | None = None
+
+
+def parse_file(job: ParseJob) -> ParseResult:
+    from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+    from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
+    from ctxd.indexer.outline import pack
+    from ctxd.indexer.parser import DeadlineError, UnparsableError, parse
+
+    try:
+        if os.lstat(job.path).st_size > FILE_BYTES_MAX:
+            return ParseResult("too_large", f"over {FILE_BYTES_MAX} bytes")
+        data, _ = read_regular(job.path)
+    except (OSError, Unreadable) as error:
+        return ParseResult("changed", str(error))
+    if content_hash(data) != job.content_hash:
+        return ParseResult("changed", "other bytes")
+    text = decode(data)[1]
+    if text is None:
+        return ParseResult("none", "binary")
+    language = LANGUAGE_BY_NAME[job.language]
+    if job.language == "c":
+        language = language_of(job.path, text) or language
+    try:
+        return ParseResult("parsed", "", language.name, pack(parse(language, text, job.deadline_seconds)))
+    except DeadlineError as error:
+        return ParseResult("failed", f"{error} of {job.deadline_seconds:g} s", language.name)
+    except UnparsableError as error:
+        return ParseResult("failed", f"the text {error}", language.name)
+    except MemoryError:
+        return ParseResult("failed", "out of memory", language.name)
+    except Exception as error:
+        return ParseResult("failed", f"{type(error).__name__}: {error}", language.name)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the daemon, which then closes our stdin
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.nice(_NICENESS)
+    memory_bytes = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whoever prints must not break the wire
+    jobs = sys.stdin.buffer
+    while (job := _receive(jobs)) is not None:
+        # The alarm kills us even in an endless loop in C, and even when the daemon that would kill us is dead.
+        signal.setitimer(signal.ITIMER_REAL, job.deadline_seconds + 2 * GRACE_SECONDS)
+        result = pickle.dumps(parse_file(job), pickle.HIGHEST_PROTOCOL)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        answers.write(LENGTH.pack(len(result)))
+        answers.write(result)
+        answers.flush()
+
+
+def _receive(jobs: BinaryIO) -> ParseJob | None:
+    header = jobs.read(LENGTH.size)
+    if len(header) < LENGTH.size:
+        return None
+    body = jobs.read(LENGTH.unpack(header)[0])
+    return pickle.loads(body)
+
+
+if __name__ == "__main__":
+    # Under its own name, so that what is pickled here is known there.
+    from ctxd.indexer import worker
+
+    worker.main()

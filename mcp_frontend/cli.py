@@ -1,0 +1,199 @@
+"""The `ctxd` command: reads the command line and hands over to the verb.
+
+Invariant: `ctxd mcp` leaves this module before anything but the relay is imported; a usage error never exits with a status
+that means something else (argparse's own is 2, which `status` uses for "indexing").
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # importing `typing` costs the relay 2 ms
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+USAGE, QUERY_ERROR = 1, 2
+INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the signal, as shells count
+HELP_COLUMN = 28
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["mcp"]:
+        from ctxd.mcp_frontend import relay
+
+        fields = relay.options(arguments[1:])
+        if fields is not None:
+            return relay.main(fields)
+    return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    import os
+
+    from ctxd.mcp_frontend.client import CallError
+    from ctxd.mcp_frontend.launch import DaemonError
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr] - file names are any bytes
+    options, unknown = parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    try:
+        status = options.verb(options)
+        sys.stdout.flush()
+        return status
+    except (DaemonError, CallError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
+            return PIPE_CLOSED
+        print(f"ctxd: {error}", file=sys.stderr)
+        return options.error_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    import argparse
+
+    from ctxd.daemon import protocol
+    from ctxd.mcp_frontend import verbs
+
+    def _layout(prog: str) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(prog, max_help_position=HELP_COLUMN)
+
+    class Parser(argparse.ArgumentParser):
+        """argparse's own status for a usage error is 2, which for `status` means "indexing"."""
+
+        def __init__(self, *, example: str = "", error_status: int = USAGE, **more: Any) -> None:
+            epilog = f"example:\n  {example}" if example else None
+            super().__init__(epilog=epilog, formatter_class=_layout, allow_abbrev=False, **more)
+            self.error_status = error_status
+            self.set_defaults(error_status=error_status)
+
+        def error(self, message: str) -> NoReturn:
+            self.print_usage(sys.stderr)
+            self.exit(self.error_status, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+    top = Parser(prog="ctxd", description="Exact text search, symbols and file names of your projects, always fresh.")
+    top.add_argument("-V", "--version", action="version", version=f"ctxd {protocol.VERSION}")
+    commands = top.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+
+    def add(
+        name: str, function: Callable[[argparse.Namespace], int], summary: str, example: str, **more: Any
+    ) -> Parser:
+        description = more.pop("description", summary[0].upper() + summary[1:] + ".")
+        verb: Parser = commands.add_parser(name, help=summary, description=description, example=example, **more)
+        verb.set_defaults(verb=function, parser=verb)
+        return verb
+
+    def json_flag(verb: Parser) -> None:
+        verb.add_argument("--json", action="store_true", help="print JSON")
+
+    def project_flag(verb: Parser) -> None:
+        verb.add_argument(
+            "--project", metavar="DIR", help="default: CTXD_PROJECT, else the git top level, else this folder"
+        )
+
+    verb = add("start", verbs.start, "start the daemon, unless it runs", "ctxd start")
+    verb.add_argument("--foreground", action="store_true", help="be the daemon: for services and containers")
+    add("stop", verbs.stop, "stop the daemon", "ctxd stop")
+    add("restart", verbs.restart, "stop the daemon and start it anew", "ctxd restart")
+
+    verb = add(
+        "status", verbs.status, "health of the daemon and its projects", "ctxd status --wait ready", description=STATUS
+    )
+    verb.add_argument("dir", nargs="?", metavar="DIR", help="only the project of this folder")
+    verb.add_argument("--wait", choices=("ready", "text"), help="return when all is indexed, or all text is searchable")
+    verb.add_argument("--watch", action="store_true", help="go on until interrupted")
+    json_flag(verb)
+    verb = add("add", verbs.add_project, "watch and index a project", "ctxd add ~/src/linux")
+    verb.add_argument("dir", nargs="?", metavar="DIR", help="default: the project of this folder")
+    verb.add_argument("--no-wait", action="store_true", help="return at once; indexing goes on")
+    json_flag(verb)
+    verb = add("remove", verbs.remove, "forget a project and its index", "ctxd remove ~/src/linux")
+    verb.add_argument("dir", nargs="?", metavar="DIR", help="default: the project of this folder")
+    json_flag(verb)
+    json_flag(add("list", verbs.list_projects, "the projects and their state", "ctxd list --json"))
+
+    verb = add(
+        "search",
+        verbs.search,
+        "search text",
+        "ctxd search 'def \\w+_lines' src",
+        description=SEARCH,
+        error_status=QUERY_ERROR,
+    )
+    verb.add_argument("pattern", metavar="PATTERN")
+    verb.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to search; default: the project")
+    verb.add_argument("-F", "--fixed-strings", action="store_true", help="PATTERN is plain text")
+    case = verb.add_mutually_exclusive_group()
+    case.add_argument("-i", "--ignore-case", action="store_true")
+    case.add_argument("-S", "--smart-case", action="store_true", help="ignore case where PATTERN has no capital letter")
+    verb.add_argument("-C", "--context", type=int, default=0, metavar="N", help="lines shown around a match")
+    project_flag(verb)
+    json_flag(verb)
+    verb = add(
+        "symbol", verbs.symbol, "where a name is defined and used", "ctxd symbol Client.get", error_status=QUERY_ERROR
+    )
+    verb.add_argument("name", metavar="NAME", help="bare (get) or qualified (Client.get, httpx.Client.get)")
+    verb.add_argument("paths", nargs="*", metavar="PATH", help="only in these files and folders")
+    only = verb.add_mutually_exclusive_group()
+    only.add_argument("-d", "--definitions", action="store_true", help="only definitions")
+    only.add_argument("-r", "--references", action="store_true", help="only references and imports")
+    project_flag(verb)
+    json_flag(verb)
+    verb = add("files", verbs.files, "find files by name", "ctxd files '*.proto'", error_status=QUERY_ERROR)
+    verb.add_argument(
+        "glob", metavar="GLOB", help="a glob on file names, on paths where it has a /; a bare word is a part of a name"
+    )
+    project_flag(verb)
+    json_flag(verb)
+
+    verb = add("call", verbs.call, "call any tool as an MCP client would", CALL_EXAMPLE)
+    verb.add_argument("tool", metavar="TOOL")
+    verb.add_argument(
+        "--args", default="{}", metavar="JSON", help="the arguments as a JSON object; - reads it from stdin"
+    )
+    project_flag(verb)
+    verb = add(
+        "mcp", verbs.usage_of_mcp, "serve an MCP host on stdin and stdout", "ctxd mcp --project ~/src/linux --read-only"
+    )
+    project_flag(verb)
+    verb.add_argument("--toolsets", metavar="NAMES", help="serve only these, for example search,files (CTXD_TOOLSETS)")
+    verb.add_argument("--read-only", action="store_true", help="serve no tool that writes")
+
+    json_flag(add("languages", verbs.languages, "the languages known", "ctxd languages"))
+    verb = add("config", verbs.config, "the settings in force, and where each comes from", "ctxd config --json")
+    project_flag(verb)
+    json_flag(verb)
+    verb = add("logs", verbs.logs, "the daemon's log", "ctxd logs -f")
+    verb.add_argument("-f", "--follow", action="store_true", help="go on as the log grows")
+    verb.add_argument(
+        "-n", "--lines", type=int, default=50, metavar="N", help="how many of the last lines (default 50)"
+    )
+    json_flag(add("version", verbs.version, "the version of ctxd and of the running daemon", "ctxd version"))
+    return top
+
+
+STATUS = """\
+Health of the daemon and its projects. Starts nothing.
+
+Exit status: 0 all projects are ready; 2 one is still being indexed; 3 one is degraded or missing; 4 no daemon runs;
+1 wrong usage or an unknown DIR."""
+
+SEARCH = """\
+Search the text of the project that git would not ignore. PATTERN is a regular expression and case matters.
+
+Searched are the common kinds of code, documentation and configuration files, which `ctxd languages` lists.
+Put -- before a PATTERN that starts with a dash.
+
+Exit status: 0 found; 1 nothing found; 2 error."""
+
+CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""Answers as people read them: grouped and coloured on a terminal, one `path:line:text` a line in a pipe.
+
+Invariant: colours and control codes are written to a terminal only, and a file's own control characters never reach one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+BAR_CELLS = 24
+CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
+CLEAR_LINE = "\r\x1b[K"
+CLEAR_SCREEN = "\x1b[H\x1b[2J"
+STATE_COLOURS = {"ready": "32", "degraded": "31", "missing": "31"}
+PATH, LINE_NUMBER, MATCH, DIM, BOLD, ATTENTION = "35", "32", "1;31", "2", "1", "33"
+
+
+class Screen:
+    """Where an answer is printed. `root`: what its paths are relative to; they are shown relative to the working folder."""
+
+    def __init__(self, root: str | None = None, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.is_terminal = is_terminal(self.stream)
+        self._colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._root = root
+        self._cwd = os.path.realpath(".")
+
+    def paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[m" if self._colours and text else text
+
+    def plain(self, text: str) -> str:
+        """Text of a file, harmless to a terminal."""
+        return text.translate(CONTROL_CHARACTERS) if self.is_terminal else text
+
+    def path(self, path: str) -> str:
+        if self._root is not None:
+            path = os.path.relpath(os.path.join(self._root, path), self._cwd)
+        return self.plain(path)
+
+    def print(self, text: str = "") -> None:
+        self.stream.write(text + "\n")
+
+
+class ProgressBar:
+    """One line on a terminal's stderr, redrawn; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._screen = Screen(stream=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._draw("")
+
+    def show(self, project: dict[str, Any]) -> None:
+        columns = shutil.get_terminal_size().columns
+        self._draw(progress_line(project)[: columns - 1])
+
+    def _draw(self, line: str) -> None:
+        if self._screen.is_terminal:
+            self._screen.stream.write(CLEAR_LINE + line)
+            self._screen.stream.flush()
+
+
+def is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
+def progress_line(project: dict[str, Any]) -> str:
+    progress = project.get("progress") or {}
+    done, total, eta = progress.get("done") or 0, progress.get("total") or 0, progress.get("eta_seconds")
+    share = min(1.0, done / total) if total else 0.0
+    cells = int(share * BAR_CELLS)
+    line = f"{project['state']:<8} [{'#' * cells}{'.' * (BAR_CELLS - cells)}] {share:4.0%}  {done:,}/{total:,} files"
+    return line + (f", {duration(eta)} left" if eta else "")
+
+
+def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Pattern[str] | None) -> int:
+    """Print the matches of `search_text_pattern`, in their order. Returns how many there were."""
+    count = 0
+    for index, (path, group) in enumerate(groupby(found, key=lambda match: match["file_path"])):
+        name = screen.paint(screen.path(path), PATH)
+        if screen.is_terminal:
+            screen.print(("\n" if index else "") + name)
+        previous = None
+        with_context = False
+        for number, text, is_match in _merged_lines(list(group)):
+            count += is_match
+            with_context = with_context or not is_match
+            if previous is not None and number != previous + 1 and with_context:
+                screen.print(screen.paint("--", DIM))
+            previous = number
+            separator = ":" if is_match else "-"
+            line = screen.plain(text)
+            if is_match and highlight is not None and screen.is_terminal:
+                line = highlight.sub(lambda hit: screen.paint(hit.group(), MATCH), line)
+            prefix = "" if screen.is_terminal else name + separator
+            screen.print(f"{prefix}{screen.paint(str(number), LINE_NUMBER)}{separator}{line}")
+    return count
+
+
+def _merged_lines(found: list[dict[str, Any]]) -> Iterator[tuple[int, str, bool]]:
+    """(line number, text, is a match) of one file's matches with their contexts, each line once."""
+    lines: dict[int, tuple[str, bool]] = {}
+    for match in found:
+        start = match.get("context_start_line") or match["line_number"]
+        for number, text in enumerate(match.get("context") or (), start):
+            lines.setdefault(number, (text, False))
+        lines[match["line_number"]] = (match["matched_line"], True)
+    for number in sorted(lines):
+        text, is_match = lines[number]
+        yield number, text, is_match
+
+
+def occurrences(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
+    """Print the occurrences of `find_symbol_occurrences`, in their order. Returns how many there were."""
+    count = 0
+    for index, (path, group) in enumerate(groupby(found, key=lambda occurrence: occurrence["file_path"])):
+        name = screen.paint(screen.path(path), PATH)
+        if screen.is_terminal:
+            screen.print(("\n" if index else "") + name)
+        for occurrence in group:
+            count += 1
+            what = " ".join(filter(None, (occurrence["type"], occurrence.get("kind"), occurrence.get("symbol_fqn"))))
+            snippet = screen.plain((occurrence.get("snippet") or "").strip().partition("\n")[0])
+            place = f"{occurrence['line_number']}:{occurrence['column_number']}"
+            if screen.is_terminal:
+                colour = BOLD if occurrence["type"] == "definition" else DIM
+                screen.print(f"{screen.paint(place, LINE_NUMBER)}: {screen.paint(what, colour)}: {snippet}")
+            else:
+                screen.print(f"{name}:{place}:{what}: {snippet}")
+    return count
+
+
+def status(screen: Screen, report: dict[str, Any]) -> None:
+    """The health check: the daemon, then a block for each project."""
+    daemon = report["daemon"]
+    if not daemon["running"]:
+        screen.print(f"daemon  {screen.paint('not running', ATTENTION)}; `ctxd start` starts it")
+        return
+    facts = [f"pid {daemon['pid']}", f"version {daemon['version']}", f"up {duration(daemon['uptime_seconds'])}"]
+    if daemon.get("rss_bytes"):
+        facts.append(amount(daemon["rss_bytes"]))
+    backends = ", ".join(f"{what} from {daemon[key]}" for what, key in BACKENDS if daemon.get(key))
+    screen.print(f"daemon  {screen.paint('running', '32')}  {', '.join(facts)}")
+    screen.print(f"        {daemon['socket']}" + (f"; {backends}" if backends else ""))
+    if not report["projects"]:
+        screen.print("        no projects; `ctxd add` adds one")
+    for project in report["projects"]:
+        screen.print()
+        _project(screen, project)
+
+
+BACKENDS = (("text", "text_backend"), ("file names", "files_backend"))
+
+
+def _project(screen: Screen, project: dict[str, Any]) -> None:
+    state = project["state"]
+    screen.print(f"{screen.paint(screen.plain(project['root']), BOLD)}")
+    if state in ("scanning", "indexing"):
+        screen.print(f"  {screen.paint(progress_line(project), ATTENTION)}")
+    else:
+        screen.print(f"  {screen.paint(state, STATE_COLOURS.get(state, ATTENTION))}")
+    counts = [f"{project[key]:,} {key}" for key in ("files", "symbols", "occurrences", "chunks") if project.get(key)]
+    if project.get("database_bytes"):
+        counts.append(f"index of {amount(project['database_bytes'])}")
+    if counts:
+        screen.print(f"  {', '.join(counts)}")
+    watch = project.get("watch")
+    if watch:
+        health = "healthy" if watch.get("healthy") else screen.paint("not healthy", ATTENTION)
+        overflows = f", {watch['overflows']} overflows" if watch.get("overflows") else ""
+        screen.print(f"  watched by {watch.get('backend')}, {health}{overflows}")
+    if project.get("failed_files"):
+        screen.print(f"  {project['failed_files']:,} files failed")
+    for problem in project.get("problems") or ():
+        text = problem if isinstance(problem, str) else ": ".join(str(value) for value in problem.values())
+        screen.print(f"  {screen.paint('problem', ATTENTION)}: {screen.plain(text)}")
+
+
+def table(screen: Screen, rows: list[tuple[str, ...]]) -> None:
+    """Columns as wide as they need to be; the last one is free."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for index, row in enumerate(rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        screen.print(screen.paint(line, BOLD) if index == 0 else line)
+
+
+def duration(seconds: float) -> str:
+    minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86400
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    if hours < 2:
+        return f"{minutes:.0f} min"
+    return f"{hours:.0f} h" if days < 2 else f"{days:.0f} days"
+
+
+def amount(size_bytes: float) -> str:
+    """Bytes for people: 1 MB is 10**6."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes:.0f} B"

@@ -1,0 +1,435 @@
+"""What each verb of the `ctxd` command does: ask the daemon, print the answer, return the exit status.
+
+Invariant: exit codes mean what the help pages promise: `status` 0, 2, 3, 4; `search`, `symbol`, `files` 0 found, 1 nothing,
+2 error; everything else 0 or 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ctxd.daemon import protocol
+from ctxd.mcp_frontend import relay, render
+from ctxd.mcp_frontend.client import Session, answer_of, ask, error_of
+from ctxd.mcp_frontend.launch import DaemonError, Launcher, daemon_command, hello, project_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator
+
+OK, NOTHING, USAGE, ERROR = 0, 1, 1, 2
+INDEXING, DEGRADED, NO_DAEMON = 2, 3, 4
+POLL_S = 0.2
+LOG_BLOCK_BYTES = 1 << 16
+STILL_AT_WORK = ("scanning", "indexing")
+ILL = ("degraded", "missing")
+
+
+# The daemon
+
+
+def start(options: argparse.Namespace) -> int:
+    if not options.foreground:
+        print(f"daemon running, pid {_started()}")
+        return OK
+    connection = Launcher().open(hello("status"), start=False)
+    if connection is not None:
+        print(
+            f"ctxd: a daemon runs already (pid {connection.answer.get('pid')}); `ctxd stop` it first", file=sys.stderr
+        )
+        return USAGE
+    command = daemon_command()
+    return os.execv(command[0], command)  # noqa: S606 - the daemon takes the place of this process
+
+
+def stop(_: argparse.Namespace) -> int:
+    print("daemon stopped" if _stopped() else "no daemon runs")
+    return OK
+
+
+def restart(_: argparse.Namespace) -> int:
+    _stopped()
+    print(f"daemon running, pid {_started()}")
+    return OK
+
+
+def _started() -> int | None:
+    connection = Launcher().open(hello("status"))
+    if connection is None:
+        return None
+    connection.close()
+    return connection.answer.get("pid")
+
+
+def _stopped() -> bool:
+    return Launcher().stop(hello("stop"))
+
+
+def status(options: argparse.Namespace) -> int:
+    screen = render.Screen()
+    while True:
+        report = _report(_absolute(options.dir) if options.dir else None)
+        projects = report["projects"]
+        if options.wait and report["daemon"]["running"]:
+            report = _wait(report, options)
+            projects = report["projects"]
+        if options.watch and screen.is_terminal:
+            screen.stream.write(render.CLEAR_SCREEN)
+        if options.json:
+            _print_json(report)
+        else:
+            render.status(screen, report)
+        if not options.watch:
+            return _status_of(projects) if report["daemon"]["running"] else NO_DAEMON
+        screen.stream.flush()
+        time.sleep(1)
+
+
+def _wait(report: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """The first report in which nothing that is waited for is under way."""
+    with render.ProgressBar() as bar:
+        while report["daemon"]["running"]:
+            busy = [project for project in report["projects"] if _is_busy(project, options.wait)]
+            if not busy:
+                break
+            bar.show(busy[0])
+            time.sleep(POLL_S)
+            report = _report(_absolute(options.dir) if options.dir else None)
+    return report
+
+
+def _is_busy(project: dict[str, Any], stage: str) -> bool:
+    return project["state"] in STILL_AT_WORK and not (stage == "text" and project.get("text_ready"))
+
+
+def _status_of(projects: list[dict[str, Any]]) -> int:
+    states = [project["state"] for project in projects]
+    if any(state in ILL for state in states):
+        return DEGRADED
+    return INDEXING if any(state in STILL_AT_WORK for state in states) else OK
+
+
+def _report(root: str | None) -> dict[str, Any]:
+    """The object of `status --json`; without a daemon an empty one."""
+    answer = ask("status", start=False, root=root)
+    if answer is not None:
+        return answer["status"]
+    unknown = dict.fromkeys(("pid", "version", "uptime_seconds", "rss_bytes", "text_backend", "files_backend"))
+    return {"daemon": {"running": False, **unknown, "socket": protocol.places().socket}, "projects": []}
+
+
+# Projects
+
+
+def add_project(options: argparse.Namespace) -> int:
+    began = time.monotonic()
+    root = _root(options.dir)
+    answer = ask("add", root=root) or {}
+    project = answer["project"]
+    if not options.no_wait:
+        with render.ProgressBar() as bar:
+            project = _indexed(project, bar)
+    if options.json:
+        _print_json(project)
+    elif options.no_wait:
+        print(f"{project['root']}: {project['state']}")
+    else:
+        facts = ", ".join(f"{project[key]:,} {key}" for key in ("files", "symbols") if project.get(key) is not None)
+        seconds = time.monotonic() - began
+        print(f"{project['root']}: {project['state']} ({facts}) after {seconds:.1f} s")
+        for problem in project.get("problems") or ():
+            print(f"ctxd: {problem}", file=sys.stderr)
+    return OK if options.no_wait else _status_of([project])
+
+
+def _indexed(project: dict[str, Any], bar: render.ProgressBar) -> dict[str, Any]:
+    while project["state"] in STILL_AT_WORK:
+        bar.show(project)
+        time.sleep(POLL_S)
+        report = _report(project["root"])
+        if not report["projects"]:
+            raise DaemonError("The daemon ended while indexing.", "`ctxd logs` says why; `ctxd start` goes on.")
+        project = report["projects"][0]
+    return project
+
+
+def remove(options: argparse.Namespace) -> int:
+    answer = ask("remove", root=_root(options.dir)) or {}
+    if options.json:
+        _print_json({"removed": answer["removed"]})
+    else:
+        print(f"{answer['removed']}: removed")
+    return OK
+
+
+def list_projects(options: argparse.Namespace) -> int:
+    answer = ask("list", start=False)
+    projects = _registered() if answer is None else answer["projects"]
+    if options.json:
+        _print_json({"projects": projects})
+        return OK
+    for project in projects:
+        print(project["root"] if project["state"] is None else f"{project['root']}  {project['state']}")
+    return OK
+
+
+def _registered() -> list[dict[str, Any]]:
+    """What the last daemon has left in writing; nobody knows the state now."""
+    try:
+        with open(protocol.places().registry_file, encoding="utf-8") as file:
+            roots = json.load(file)
+    except (OSError, ValueError):
+        roots = []
+    return [{"root": str(root), "state": None} for root in roots]
+
+
+# Questions
+
+
+def search(options: argparse.Namespace) -> int:
+    letters = (
+        options.pattern if options.fixed_strings else re.sub(r"\\.", "", options.pattern)
+    )  # \S is no capital letter
+    ignore_case = options.ignore_case or (options.smart_case and letters == letters.lower())
+    arguments: dict[str, Any] = {
+        "query": options.pattern,
+        "is_regex": not options.fixed_strings,
+        "case_sensitive": not ignore_case,
+        "context_lines": options.context,
+    }
+    if options.paths:
+        arguments["target_paths"] = [_absolute(path) for path in options.paths]
+    highlight = _highlight(options.pattern, fixed=options.fixed_strings, ignore_case=ignore_case)
+    return _query(
+        options,
+        "search_text_pattern",
+        arguments,
+        "matches",
+        lambda screen, found: render.matches(screen, found, highlight),
+    )
+
+
+def symbol(options: argparse.Namespace) -> int:
+    arguments: dict[str, Any] = {
+        "symbol_name": options.name,
+        "find_definitions": not options.references,
+        "find_references": not options.definitions,
+    }
+    if options.paths:
+        arguments["target_paths"] = [_absolute(path) for path in options.paths]
+    return _query(options, "find_symbol_occurrences", arguments, "occurrences", render.occurrences)
+
+
+def files(options: argparse.Namespace) -> int:
+    def show(screen: render.Screen, found: Iterable[str]) -> int:
+        count = 0
+        for path in found:
+            count += 1
+            screen.print(screen.path(path))
+        return count
+
+    return _query(options, "find_files_by_name", {"name_pattern": _glob(options.glob)}, "files", show)
+
+
+def _glob(text: str) -> str:
+    """A bare word stands for any name that contains it."""
+    if any(character in text for character in "*?["):
+        return text
+    head, slash, word = text.rpartition("/")
+    return f"**/{head}/*{word}*" if slash else f"*{word}*"
+
+
+def _query(
+    options: argparse.Namespace,
+    tool: str,
+    arguments: dict[str, Any],
+    items: str,
+    show: Callable[[render.Screen, Any], int],
+) -> int:
+    """Ask a tool, page after page, and print as the pages come; with --json, print one object of all pages."""
+    last: dict[str, Any] = {}
+    with Session(**_fields(options)) as session:
+        screen = render.Screen(session.root)
+
+        def found() -> Iterator[Any]:
+            for answer in session.pages(tool, arguments):
+                last.update(answer)
+                yield from answer.get(items) or ()
+
+        if options.json:
+            everything = list(found())
+            count = len(everything)
+            last.pop("next_cursor", None)
+            _print_json({**last, items: everything})
+        else:
+            count = show(screen, found())
+    return _verdict(last, count)
+
+
+def _verdict(answer: dict[str, Any], count: int) -> int:
+    """Exit status of a query, with a word on stderr where the answer is not whole."""
+    status = answer.get("status")
+    if status == "indexing_required":
+        progress = answer.get("progress") or {}
+        print(
+            f"ctxd: symbols are being indexed ({progress.get('done', 0):,} of {progress.get('total', 0):,} files); "
+            "wait with: ctxd status --wait ready",
+            file=sys.stderr,
+        )
+        return ERROR
+    if status == "error" or (not count and "error" in answer):
+        print(f"ctxd: {error_of(answer)}", file=sys.stderr)
+        return ERROR
+    if answer.get("timed_out"):
+        print("ctxd: the time ran out; the answer is not complete", file=sys.stderr)
+    if answer.get("stale"):
+        print(f"ctxd: {answer['stale'].get('pending_files')} changed files are not indexed yet", file=sys.stderr)
+    return OK if count else NOTHING
+
+
+def _highlight(pattern: str, *, fixed: bool, ignore_case: bool) -> Any:
+    """What to colour in a line; Python's dialect is close enough for that, and where it is not, nothing is coloured."""
+    try:
+        return re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def call(options: argparse.Namespace) -> int:
+    text = sys.stdin.read() if options.args == "-" else options.args
+    try:
+        arguments = json.loads(text)
+    except ValueError as error:
+        print(f"ctxd call: --args is not JSON: {error}", file=sys.stderr)
+        return USAGE
+    if not isinstance(arguments, dict):
+        print("ctxd call: --args must be a JSON object", file=sys.stderr)
+        return USAGE
+    with Session(**_fields(options)) as session:
+        result = session.call(options.tool, arguments)
+    _print_json(answer_of(result))
+    return USAGE if result.get("isError") else OK
+
+
+def usage_of_mcp(options: argparse.Namespace) -> int:
+    """Reached only with flags that the relay's own reading gave up on and argparse understands."""
+    toolsets = [name.strip() for name in options.toolsets.split(",")] if options.toolsets else None
+    return relay.main({**project_of(options.project), "toolsets": toolsets, "read_only": options.read_only})
+
+
+# What there is
+
+
+def languages(options: argparse.Namespace) -> int:
+    known = (ask("languages") or {})["languages"]
+    if options.json:
+        _print_json({"languages": known})
+        return OK
+    rows = [("language", "symbols", "extensions")]
+    rows += [(row["name"], "yes" if row["symbols"] else "no", " ".join(row["extensions"])) for row in known]
+    render.table(render.Screen(), rows)
+    return OK
+
+
+def config(options: argparse.Namespace) -> int:
+    settings = (ask("config", **_fields(options)) or {})["settings"]
+    if options.json:
+        _print_json({"settings": settings})
+        return OK
+    rows = [("setting", "value", "from", "default", "meaning")]
+    rows += [tuple(str(row[key]) for key in ("key", "value", "source", "default", "meaning")) for row in settings]
+    render.table(render.Screen(), rows)
+    return OK
+
+
+def logs(options: argparse.Namespace) -> int:
+    path = protocol.places().log_file
+    try:
+        log = open(path, "rb")  # noqa: SIM115 - replaced when the log is rotated
+    except FileNotFoundError:
+        raise DaemonError(f"There is no log at {path}: no daemon has run yet.", "`ctxd start` starts one.") from None
+    out = sys.stdout.buffer
+    out.write(_tail(log, max(0, options.lines)))
+    while options.follow:
+        shutil.copyfileobj(log, out)
+        out.flush()
+        time.sleep(POLL_S)
+        log = _reopened(log, path)
+    log.close()
+    return OK
+
+
+def _tail(log: Any, lines: int) -> bytes:
+    """The last `lines` lines; leaves the file at its end."""
+    position = log.seek(0, os.SEEK_END)
+    tail = b""
+    while position and tail.count(b"\n") <= lines:
+        size = min(LOG_BLOCK_BYTES, position)
+        position = log.seek(position - size)
+        tail = log.read(size) + tail
+    log.seek(0, os.SEEK_END)
+    return b"".join(tail.splitlines(keepends=True)[-lines:]) if lines else b""
+
+
+def _reopened(log: Any, path: str) -> Any:
+    """The log under its name now: another file after a rotation, from the start after a truncation."""
+    try:
+        now = os.stat(path)
+    except FileNotFoundError:
+        return log
+    if now.st_ino != os.fstat(log.fileno()).st_ino:
+        log.close()
+        return open(path, "rb")
+    if now.st_size < log.tell():
+        log.seek(0)
+    return log
+
+
+def version(options: argparse.Namespace) -> int:
+    connection = Launcher().open(hello("status"), start=False)
+    daemon = None
+    if connection is not None:
+        connection.close()
+        daemon = {key: connection.answer.get(key) for key in ("version", "build", "pid")}
+    ours = {"version": protocol.VERSION, "build": protocol.build()}
+    if options.json:
+        _print_json({**ours, "daemon": daemon})
+        return OK
+    print(f"ctxd {ours['version']}, build {ours['build']}, Python {sys.version.split()[0]}")
+    if daemon is not None:
+        same = "the same build" if daemon["build"] == ours["build"] else f"another build: {daemon['build']}"
+        print(f"daemon {daemon['version']}, {same}, pid {daemon['pid']}")
+    return OK
+
+
+# Folders and output
+
+
+def _fields(options: argparse.Namespace) -> dict[str, Any]:
+    return project_of(options.project)
+
+
+def _root(folder: str | None) -> str:
+    """The folder named, as it is; without one, the project of this folder."""
+    root = project_of(folder)
+    if root["root"] is None:
+        raise DaemonError(f"{root['refused']} is not a project.", "Name a folder below it: ctxd add DIR.")
+    return root["root"]
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _print_json(value: Any) -> None:
+    """Indented for people, compact for programs."""
+    if sys.stdout.isatty():
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        print(json.dumps(value, separators=(",", ":"), ensure_ascii=False))

@@ -1,0 +1,39 @@
+"""What many tests share: no test touches the user's own ctxd."""
+
+import os
+
+import pytest
+from projects import opened
+
+from ctxd.daemon.workers import WorkerPool
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """No test touches the user's own ctxd."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("CTXD_HOME", str(folder))
+    for name in [name for name in os.environ if name.startswith("CTXD_") and name != "CTXD_HOME"]:
+        monkeypatch.delenv(name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def workers():
+    pool = WorkerPool(2)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "project"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def project(folder, home, workers):
+    with opened(folder, home, workers) as one:
+        yield one

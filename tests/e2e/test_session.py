@@ -1,0 +1,208 @@
+"""An MCP session with the real daemon, through the real relay."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from processes import COMMAND, until
+
+SOURCE = {
+    "pkg/__init__.py": "",
+    "pkg/shop.py": "from pkg.money import Price\n\n\nclass Cart:\n    def total(self, items):\n        return sum(Price(i) for i in items)\n",
+    "pkg/money.py": "class Price:\n    def __init__(self, amount):\n        self.amount = amount\n",
+    "notes.md": "# Cart\n\nThe cart sums prices.\n",
+    "web/app.ts": "export function render(cart: Cart): string {\n  return cart.total();\n}\n",
+    "data.bin": b"\0\1\2",
+    ".gitignore": "ignored/\n",
+    "ignored/secret.py": "class Cart: pass\n",
+}
+
+EXAMPLES = [
+    ("search_text_pattern", {"query": "cart"}),
+    ("search_text_pattern", {"query": r"def (?P<name>\w+)", "is_regex": True, "context_lines": 0}),
+    ("search_text_pattern", {"query": "nowhere to be found"}),
+    ("find_symbol_occurrences", {"symbol_name": "Price"}),
+    ("find_symbol_occurrences", {"symbol_name": "Nowhere"}),
+    ("find_files_by_name", {"name_pattern": "*.py"}),
+    ("find_files_by_name", {"name_pattern": "*.nothing"}),
+]
+
+
+@pytest.fixture(scope="module")
+def project(site):
+    for name, data in SOURCE.items():
+        path = site.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    assert site.run("add").returncode == 0
+    return site
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_sdk_client_lists_and_calls_every_tool_in_both_eras(project, mode):
+    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp"], env=project.environment, cwd=project.folder)
+    async with Client(server, mode=mode) as client:
+        assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {name for name, _ in EXAMPLES} == set(tools)
+        for name, arguments in EXAMPLES:
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, result
+            jsonschema.validate(result.structured_content, tools[name].output_schema)
+            assert json.loads(result.content[0].text) == result.structured_content
+
+
+def test_answers_are_right(project):
+    with project.host() as host:
+        found = host.call("search_text_pattern", query="cart", context_lines=0)
+        assert [(m["file_path"], m["line_number"]) for m in found["matches"]] == [
+            ("notes.md", 1),
+            ("notes.md", 3),
+            ("pkg/shop.py", 4),
+            ("web/app.ts", 1),
+            ("web/app.ts", 2),
+        ]
+        assert found["match_count"] == 5
+        found = host.call("search_text_pattern", query=r"def (?P<name>\w+)\((\w+)", is_regex=True, target_paths=["pkg/shop.py"])
+        (match,) = found["matches"]
+        assert match["match_details"] == {"groups": ["total", "self"], "named_groups": {"name": "total"}}
+        assert match["context_start_line"] == 3
+        assert match["context"] == SOURCE["pkg/shop.py"].split("\n")[2:6] + []
+        found = host.call("find_symbol_occurrences", symbol_name="pkg.money.Price")
+        assert [(o["type"], o["file_path"], o["line_number"], o["column_number"]) for o in found["occurrences"]] == [
+            ("definition", "pkg/money.py", 1, 7),
+            ("import", "pkg/shop.py", 1, 23),
+            ("reference", "pkg/shop.py", 6, 20),
+        ]
+        assert {o["symbol_fqn"] for o in found["occurrences"]} == {"pkg.money.Price"}
+        found = host.call("find_symbol_occurrences", symbol_name="Cart", find_references=False)
+        assert [o["file_path"] for o in found["occurrences"]] == ["pkg/shop.py"]
+        found = host.call("find_files_by_name", name_pattern="*.py", path="pkg")
+        assert found == {"files": ["pkg/__init__.py", "pkg/money.py", "pkg/shop.py"], "total_found": 3}
+        empty = host.call("search_text_pattern", query="nowhere to be found")
+        assert empty["status"] == "no_matches_found"
+        assert empty["coverage"] == {"files_searched": 5, "skipped": {}}
+
+
+def test_pages_together_are_the_whole_answer(project):
+    (project.folder / "long.txt").write_text("".join(f"row {n} of many\n" for n in range(2_500)))
+    with project.host() as host:
+        lines, cursor = [], {}
+        while True:
+            page = host.call("search_text_pattern", query="of many", context_lines=0, max_tokens=5_000, **cursor)
+            lines += [match["line_number"] for match in page["matches"]]
+            if "next_cursor" not in page:
+                break
+            assert len(json.dumps(page, separators=(",", ":"))) <= 20_000
+            cursor = {"cursor": page["next_cursor"]}
+        assert lines == list(range(1, 2_501))
+        first = host.call("search_text_pattern", query="of many", context_lines=0)
+        assert first["match_count"] > 1_000
+        assert first["total_is_exact"] is False
+    (project.folder / "long.txt").unlink()
+
+
+def test_a_killed_daemon_does_not_end_the_session(project):
+    with project.host() as host:
+        before = host.call("find_files_by_name", name_pattern="*.ts")
+        pid = project.daemon_pid()
+        os.kill(pid, signal.SIGKILL)
+        assert host.call("find_files_by_name", name_pattern="*.ts") == before
+        assert project.daemon_pid() not in {None, pid}
+
+
+def test_ten_front_ends_at_once_start_one_daemon(project):
+    assert project.run("stop").returncode == 0
+    until(lambda: project.daemon_pid() is None)
+    hosts = [project.host() for _ in range(10)]
+    try:
+        for host in hosts:
+            host.__enter__()
+        pids = {json.loads(project.run("status", "--json").stdout)["daemon"]["pid"]}
+        assert pids == {project.daemon_pid()}
+        assert (project.home / "ctxd.log").read_text().count(f"starts, pid {project.daemon_pid()}") == 1
+    finally:
+        for host in hosts:
+            host.__exit__()
+
+
+def test_a_closed_client_leaves_no_process_behind(project):
+    with project.host() as host:
+        host.call("find_files_by_name", name_pattern="*.ts")
+        relay = host.process.pid
+    until(lambda: not Path(f"/proc/{relay}").exists(), 5)
+    assert project.run("stop").returncode == 0
+    ours = f"CTXD_HOME={project.home}".encode()
+
+    def left():
+        found = []
+        for process in Path("/proc").iterdir():
+            try:
+                if process.name.isdigit() and ours in (process / "environ").read_bytes():
+                    found.append(process.name)
+            except OSError:
+                continue
+        return found
+
+    until(lambda: not left(), 5)
+
+
+def test_projects_survive_a_restart(project):
+    assert project.run("restart").returncode == 0
+    assert project.run("status", "--wait", "ready").returncode == 0
+    assert [one["root"] for one in project.status()["projects"]] == [str(project.folder)]
+
+
+def test_progress_is_reported_to_who_asks(project):
+    with project.host() as host:
+        host.last_id += 1
+        params = {"name": "search_text_pattern", "arguments": {"query": "cart"}, "_meta": {"progressToken": "t"}}
+        host.send({"jsonrpc": "2.0", "id": host.last_id, "method": "tools/call", "params": params})
+        host.answer(host.last_id)
+        tokens = {note["params"]["progressToken"] for note in host.notifications}
+        assert tokens <= {"t"}
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_session_lives(project):
+    with project.host() as host:
+        host.process.stdin.write(b"{ not json\n")
+        host.process.stdin.write(b'{"jsonrpc": "2.0", "id": 77}\n')
+        found = host.call("find_files_by_name", name_pattern="*.ts")
+        assert found["total_found"] == 1
+        assert {note["error"]["code"] for note in host.notifications} == {-32700, -32600}
+
+
+def test_a_folder_inside_a_project_is_served_by_it(project):
+    with project.host("--project", str(project.folder / "pkg")) as host:
+        found = host.call("find_files_by_name", name_pattern="*")
+        assert found["files"] == ["__init__.py", "money.py", "shop.py"]
+        found = host.call("search_text_pattern", query="class ", target_paths=["shop.py"], context_lines=0)
+        assert [match["file_path"] for match in found["matches"]] == ["shop.py"]
+        host.call("search_text_pattern", query="x", target_paths=["../notes.md"])
+        assert host.is_error
+    assert len(project.status()["projects"]) == 1
+
+
+def test_root_and_home_are_refused_with_a_hint(project):
+    with project.host(folder="/") as host:
+        answer = host.call("find_files_by_name", name_pattern="*")
+        assert host.is_error
+        assert "--project" in answer["error"]
+
+
+def test_exit_codes_of_status(site, project):
+    assert project.run("status").returncode == 0
+    assert project.run("status", "/nonexistent").returncode == 1
+    assert project.run("status", "--no-such-flag").returncode == 1
+    project.run("stop")
+    assert project.run("status").returncode == 4
+    started = time.monotonic()
+    assert subprocess.run([*COMMAND, "start"], env=project.environment, check=False).returncode == 0
+    assert time.monotonic() - started < 30

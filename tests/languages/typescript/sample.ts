@@ -1,0 +1,39 @@
+export default class A<T> extends B.C implements D { private static x: number = 1; #p; get y(): string { return 1 } constructor(private a?: T, public readonly b: X = 1, readonly c: Y) {} foo = (z) => 1; m<U>(x?: number): U {} [k: string]: any }
+export class A2 extends Base {}
+interface I extends J { a: string; m(x: number): void; new (x): I; readonly b?: T }
+type U<T> = { a: T }
+type U2 = { b: T } & V
+declare enum E { A, B = 2, "C" }
+declare module "foo" { export function bar(a): void; }
+declare module foo2 {}
+namespace N.M { const q = 1 }
+import req = require("q")
+import al = N.M
+export abstract class Q { abstract f(): void }
+declare const DC: string; declare function df(): void
+const K = class { m() {} }
+function over(a: string): void
+function over(a: any) { const l: typeof a = a as X.Y }
+@deco class De { @n.deco() m() {} }
+
+// What JavaScript has, too.
+import D, { a as b, c } from './foo'
+import * as ns from "m"
+import './side'
+export { p as q } from './bar'; export * from './baz'; export * as all from './all'
+const r = require('mod'), { s1, k: s2 } = require('m2')
+/** The class. */
+export default class A extends B { static x = 1; #p; get y() { return this.#p } constructor(a) { super(a); } foo = () => 1 }
+class C2 extends n.B {}
+export const f = async (x = 1, ...rest) => { let u = 1; const { k, l: m, d = 2 } = o; u++; o.n--; o.n = u; u += 1; o.n += 1 }, g = function () {}
+const h = x => x
+function* gen({ a, b }, [c1, c2]) { if (a && b) { return } for (const t of ts) {} for (w of ts) {} try {} catch (e) {} }
+function plain(a, b = 1) { let inner = 2; var v2 = a ? b : inner; while (1) {} do {} while (0); switch (a) { case 1: } }
+o.p.q = function named(z) {}; F.prototype.g = () => 2; w1 = (a) => a; F.h = x => x
+module.exports = { h() {}, i: function () {}, j: () => 1, k: 3, l: x => x, short }
+new Foo(); new ns.Bar(); tag`x`; a.b?.c(); call(1)
+let v1, v3 = 3; var v4 = 1
+const { d1, d2: d3 } = obj, [e1] = arr
+const K = class Named { m() {} }
+@deco class Deco { @n.deco m() {} @other() x() {} }
+const gf = function* () {}

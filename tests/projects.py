@@ -1,0 +1,60 @@
+"""Projects for tests, opened in this process with the real database, watcher and workers."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+from ctxd.daemon.config import Settings
+from ctxd.daemon.project import Project
+from ctxd.indexer.database import Database
+from ctxd.indexer.ripgrep import find_ripgrep
+
+
+def write(folder, files):
+    """Make files of a `{name: text or bytes}`."""
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+@contextlib.contextmanager
+def opened(folder, home, workers, **settings):
+    """A project opened in this process, listed but perhaps not indexed yet."""
+    database = Database(str(home / "databases" / "test.db"))
+    project = Project(
+        os.fsencode(os.path.realpath(folder)),
+        database,
+        workers,
+        Settings(**settings),
+        scratch=str(home / "git"),
+        ripgrep=find_ripgrep(),
+    )
+    project.open()
+    try:
+        assert project.scanned.wait(30), project.queue.problem
+        yield project
+    finally:
+        project.close()
+        database.close()
+
+
+def until(condition, seconds=30.0):
+    """Wait for a condition with a deadline; returns its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {condition}")
+        time.sleep(0.01)
+    return value
+
+
+def ready(project):
+    until(lambda: project.queue.first_pass_done)
+    return project
+
+
+def git(folder, *arguments):
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)

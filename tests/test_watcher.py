@@ -1,0 +1,673 @@
+"""What is on disk is in the table, whatever was done to the disk, as soon as `settle` has returned."""
+
+import array
+import contextlib
+import fcntl
+import inspect
+import os
+import random
+import shutil
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+import pytest
+
+from ctxd.daemon.watcher import Watcher
+from ctxd.indexer.file_table import Content, FileTable
+from ctxd.indexer.ignore import IgnoreFile
+from ctxd.indexer.walker import Walker, is_secret, stamp_of
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+SETTLED_SECONDS_MAX = 30
+
+
+def git(root, *arguments):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "HOME": os.fsdecode(os.path.dirname(root)), "LC_ALL": "C"}
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def root(tmp_path):
+    path = os.fsencode(tmp_path / "project")
+    os.mkdir(path)
+    return path
+
+
+@pytest.fixture
+def watch(tmp_path):
+    """Start a watcher of a folder; all are closed at the end."""
+    started = []
+
+    def start(root, on_dirty=lambda: None, table=None, polling=False):
+        walker = Walker(root, scratch=str(tmp_path / "scratch"))
+        watcher = Watcher(FileTable() if table is None else table, walker, on_dirty=on_dirty, polling=polling)
+        started.append(watcher)
+        watcher.start()
+        return watcher
+
+    yield start
+    for watcher in started:
+        watcher.close()
+
+
+def write(path, text="text"):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def settled(watcher):
+    """The paths in the table once everything that was written before is in it."""
+    assert watcher.settle(SETTLED_SECONDS_MAX) == 0
+    for file in watcher.table.files.values():
+        assert file.stamp == stamp_of(os.lstat(watcher.walker.root + b"/" + file.path)), file.path
+    return set(watcher.table.files)
+
+
+def listed_by_git(root):
+    """Regular files that git lists, and that hold no secrets."""
+    paths = set(git(root, "ls-files", "-co", "--exclude-standard", "-z").split(b"\0")[:-1])
+    return {path for path in paths if is_regular(root + b"/" + path) and not is_secret(path)}
+
+
+def is_regular(path):
+    return os.path.isfile(path) and not os.path.islink(path) and os.path.realpath(path) == path
+
+
+def truth(root, tracked):
+    """A plain walk that reads every ignore file each time it comes by."""
+    tracked_folders = set()
+    for path in tracked:
+        while path := path.rpartition(b"/")[0]:
+            tracked_folders.add(path)
+    found = set()
+
+    def verdict(rules, path, is_folder):
+        for name in (b".ctxdignore", b".ignore", b".gitignore"):
+            for folder, files in reversed(rules):
+                rule = files[name].match(path[len(folder) :], is_folder=is_folder) if name in files else None
+                if rule is not None:
+                    return name, rule.includes
+        return None, True
+
+    def walk(folder, rules, only_tracked):
+        absolute = root + b"/" + folder
+        entries = list(os.scandir(absolute))
+        files = {}
+        for entry in entries:
+            if entry.name in {b".gitignore", b".ignore", b".ctxdignore"} and entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    files[entry.name] = IgnoreFile(file.read())
+        rules = [*rules, (folder, files)]
+        for entry in entries:
+            path = folder + entry.name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name == b".git" or not (is_folder or entry.is_file(follow_symlinks=False)):
+                continue
+            by, included = verdict(rules, path, is_folder)
+            if only_tracked and by not in {b".ignore", b".ctxdignore"}:
+                by, included = b".gitignore", False
+            forced = path in (tracked_folders if is_folder else tracked) and by == b".gitignore" and not included
+            if not included and not forced:
+                continue
+            if is_folder:
+                walk(path + b"/", rules, forced)
+            elif not is_secret(path):
+                found.add(path)
+
+    walk(b"", [], False)
+    return found
+
+
+class Fuzz:
+    """Random changes of a project, hostile ones among them."""
+
+    def __init__(self, root, seed, *, with_own_rules):
+        self.root = root
+        self.random = random.Random(seed)
+        self.outside = os.path.join(os.path.dirname(root), b"outside")
+        self.with_own_rules = with_own_rules
+        self.tracked = set()
+        write(self.outside + b"/deep/secret.txt")
+        git(root, "init", "-q")
+        for i in range(12):
+            write(root + b"/src/m%d/f%d.c" % (i % 3, i))
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "one")
+        git(root, "branch", "other")
+        self.changed_index()
+
+    def changed_index(self):
+        self.tracked = set(git(self.root, "ls-files", "-z").split(b"\0")[:-1])
+
+    def folders(self):
+        found = [b""]
+        for at, folders, _ in os.walk(self.root):
+            if b".git" in folders:
+                folders.remove(b".git")
+            found += [os.path.join(at, folder)[len(self.root) + 1 :] for folder in folders]
+        return found
+
+    def any_folder(self):
+        return os.path.join(self.root, self.random.choice(self.folders()))
+
+    def folder_below(self):
+        return os.path.join(self.root, self.random.choice(self.folders()[1:] or [b"nothing"]))
+
+    def any_path(self):
+        names = (b"a", b"b", b"c.c", b"d.o", b"build", b"sub", b".hidden", b"x.txt", b"\xff\n", b":(top)z")
+        return os.path.join(self.any_folder(), self.random.choice(names))
+
+    def any_entry(self):
+        folder = self.any_folder()
+        names = [name for name in os.listdir(folder) if name != b".git"]
+        return os.path.join(folder, self.random.choice(names)) if names else self.any_path()
+
+    def step(self):
+        operation = self.random.choices(
+            (
+                *(self.write, self.append, self.delete, self.rename, self.atomic_save, self.make_folder),
+                *(self.remove_tree, self.move_folder, self.swap_folders, self.tree_at_once, self.link, self.ignore),
+                *(self.git_step, self.chmod, self.move_out_and_in),
+            ),
+            (20, 10, 8, 10, 10, 10, 4, 8, 3, 4, 6, 4, 2, 3, 2),
+        )[0]
+        with contextlib.suppress(OSError, shutil.Error):
+            operation()
+        return operation.__name__
+
+    def write(self):
+        write(self.any_path(), "x" * self.random.randint(0, 50))
+
+    def append(self):
+        with open(self.any_entry(), "a") as file:
+            file.write("more")
+
+    def delete(self):
+        os.unlink(self.any_entry())
+
+    def rename(self):
+        os.rename(self.any_entry(), self.any_path())
+
+    def atomic_save(self):
+        path = self.any_entry()
+        write(path + b".tmp", "saved")
+        os.replace(path + b".tmp", path)
+
+    def make_folder(self):
+        os.mkdir(self.any_path())
+
+    def remove_tree(self):
+        shutil.rmtree(self.folder_below())
+
+    def move_folder(self):
+        source, target = self.folder_below(), self.any_path()
+        os.rename(source, target)
+        if self.random.random() < 0.5:
+            write(target + b"/moved.txt")
+        if self.random.random() < 0.3:
+            os.rename(target, source)
+
+    def swap_folders(self):
+        one, two, spare = self.folder_below(), self.folder_below(), self.root + b"/spare"
+        os.rename(one, spare)
+        try:
+            os.rename(two, one)
+        finally:
+            os.rename(spare, two if not os.path.lexists(two) else one)
+
+    def tree_at_once(self):
+        at = self.any_path()
+        for part in (b"", b"/p", b"/p/q"):
+            os.mkdir(at + part)
+            write(at + part + b"/new.c")
+
+    def link(self):
+        path = self.any_entry()
+        if self.random.random() < 0.5 and os.path.isdir(path):
+            os.rename(path, path + b"-was")
+        elif not os.path.isdir(path):
+            os.unlink(path)
+        os.symlink(self.random.choice((self.outside, b".", b"nowhere", b"../src")), path)
+
+    def ignore(self):
+        lines = (
+            "*.o",
+            "build/",
+            "!build/",
+            "/a",
+            "b",
+            "sub/*",
+            "!x.txt",
+            "**/q",
+            ".hidden",
+            "src/m1",
+            "#",
+            "*.c",
+            "!*.c",
+        )
+        name = b".gitignore"
+        if self.with_own_rules:
+            name = self.random.choice((b".gitignore", b".ignore", b".ctxdignore"))
+        path = os.path.join(self.any_folder(), name)
+        if self.random.random() < 0.4 and os.path.exists(path):
+            os.unlink(path)
+        else:
+            write(path, "\n".join(self.random.sample(lines, self.random.randint(0, 3))))
+
+    def git_step(self):
+        try:
+            self.random.choice((self.git_switch, self.git_add, self.git_commit, self.git_reset))()
+        except subprocess.CalledProcessError:
+            pass
+        finally:
+            self.changed_index()
+
+    def git_switch(self):
+        git(self.root, "checkout", "-qf", self.random.choice(("main", "other")))
+
+    def git_add(self):
+        git(self.root, "add", "-f", "--", self.any_entry()[len(self.root) + 1 :])
+
+    def git_commit(self):
+        git(self.root, "add", "-A")
+        git(self.root, "commit", "-qm", "more")
+
+    def git_reset(self):
+        git(self.root, "rm", "-rq", "--cached", "--ignore-unmatch", "--", self.any_entry()[len(self.root) + 1 :])
+
+    def chmod(self):
+        path = self.any_entry()
+        if not os.path.islink(path):
+            os.chmod(path, self.random.choice((0o755, 0o700)))
+
+    def move_out_and_in(self):
+        away = self.outside + b"/away"
+        os.rename(self.folder_below(), away)
+        write(away + b"/while-away.txt")
+        if self.random.random() < 0.5:
+            os.rename(away, self.any_path())
+        shutil.rmtree(away, ignore_errors=True)
+
+
+def check_structure(watcher):
+    """No folder is deaf: each is watched, under its own path."""
+    for path, folder in watcher._folders.items():
+        assert watcher._path_of.get(folder.watch) == path, path
+    assert len(watcher._path_of) == len(watcher._folders)
+
+
+@needs_git
+@needs_inotify
+@pytest.mark.parametrize(("seed", "with_own_rules"), [(1, False), (2, True)])
+def test_every_change_is_in_the_table_at_once(root, watch, seed, with_own_rules):
+    fuzz = Fuzz(root, seed, with_own_rules=with_own_rules)
+    watcher = watch(root)
+    log = []
+    for number in range(1000):
+        log.append(fuzz.step())
+        assert settled(watcher) == truth(root, fuzz.tracked), log[-5:]
+        if number % 100 == 0:
+            check_structure(watcher)
+            if not with_own_rules:
+                assert settled(watcher) == listed_by_git(root)
+    check_structure(watcher)
+    assert watcher.health()["healthy"]
+    assert watcher.health()["problems"] == []
+
+
+@needs_git
+def test_polling_sees_the_same(root, watch):
+    fuzz = Fuzz(root, 3, with_own_rules=False)
+    watcher = watch(root, polling=True)
+    assert watcher.health()["backend"] == "polling"
+    for _ in range(100):
+        fuzz.step()
+        assert watcher.settle(None) == 0
+        assert set(watcher.table.files) == truth(root, fuzz.tracked)
+
+
+def test_polling_reads_a_fresh_file_twice(root, watch):
+    write(root + b"/a.txt")
+    watcher = watch(root, polling=True)
+    index(watcher, b"a.txt")
+    until(lambda: watcher.settle(None) == 0 and watcher.table.files[b"a.txt"].content is None)
+    index(watcher, b"a.txt")
+    watcher.settle(None)
+    assert watcher.table.files[b"a.txt"].content is not None
+
+
+def index(watcher, path):
+    """Do as an indexer does: give a file its content."""
+    watcher.table.set_content(watcher.table.files[path], Content(hash(path), path, "plain", "none"))
+
+
+def until(condition):
+    deadline = time.monotonic() + SETTLED_SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@needs_inotify
+def test_what_we_use_of_watchdog_is_there():
+    from watchdog.observers import inotify_c
+
+    queue = inotify_c.InotifyFD()
+    assert issubclass(inotify_c.InotifyFD, threading.Thread)
+    assert isinstance(queue._inotify_fd, int)
+    assert isinstance(queue._kill_r, int)
+    assert isinstance(queue._kill_w, int)
+    assert queue._closed is False
+    with queue._lock:
+        pass
+    assert list(inspect.signature(queue._close_resources).parameters) == []
+    buffer = array.array("i", [7, 2, 0, 8]).tobytes() + b"name\0\0\0\0" + array.array("i", [-1, 0x4000, 0, 0]).tobytes()
+    assert list(inotify_c.InotifyFD._parse_event_buffer(buffer)) == [(7, 2, 0, b"name"), (-1, 0x4000, 0, b"")]
+    assert inotify_c.inotify_add_watch(queue._inotify_fd, b"/nowhere", 2) == -1
+    queue._close_resources()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        fcntl.ioctl(queue._inotify_fd, termios.FIONREAD, array.array("i", [0]))
+
+
+def test_a_change_is_announced(root, watch):
+    announced = threading.Event()
+    watcher = watch(root, on_dirty=announced.set)
+    if watcher.backend == "polling":
+        pytest.skip("polling announces nothing")
+    for name in (b"/one", b"/two"):
+        announced.clear()
+        write(root + name)
+        assert announced.wait(SETTLED_SECONDS_MAX)
+        settled(watcher)
+
+
+def test_known_files_keep_their_content_over_a_restart(root, watch):
+    write(root + b"/same.txt")
+    write(root + b"/changed.txt")
+    first = watch(root)
+    settled(first)
+    table = FileTable()
+    for file in first.table.files.values():
+        table.put(file.path, file.size, file.stamp)
+    table.put(b"gone/deep.txt", 1, 1)
+    for id_, file in enumerate(table.files.values()):
+        table.set_content(file, Content(id_, file.path, "plain", "none"))
+    write(root + b"/changed.txt", "other text")
+    second = watch(root, table=table)
+    assert settled(second) == {b"same.txt", b"changed.txt"}
+    assert {file.path for file in table.without_content} == {b"changed.txt"}
+
+
+@needs_inotify
+def test_a_write_within_one_tick_is_not_missed(root, watch):
+    path = root + b"/a.txt"
+    watcher = watch(root)
+    write(path)
+    settled(watcher)
+    index(watcher, b"a.txt")
+    with open(path, "r+b"):  # the events of a write, but the stamp stays
+        pass
+    settled(watcher)
+    assert watcher.table.files[b"a.txt"].content is None
+    index(watcher, b"a.txt")
+    until(lambda: watcher.settle(None) == 0 and not watcher._racy)
+    assert watcher.table.files[b"a.txt"].content is not None
+
+
+@needs_inotify
+def test_overflow_is_noticed_and_made_good(root, watch):
+    watcher = watch(root)
+    for folder in (b"/a", b"/b"):
+        os.mkdir(root + folder)
+    settled(watcher)
+    with open("/proc/sys/fs/inotify/max_queued_events") as file:
+        limit = int(file.read())
+    if limit > 100_000:
+        pytest.skip("the event queue is too long to fill")
+    with watcher._queue.reading:
+        for number in range(limit // 2 + 10):
+            path = root + (b"/a/%d" % (number % 500))
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+            os.unlink(path)
+        os.rename(root + b"/a", root + b"/b/a")
+        write(root + b"/b/a/deep/last.txt")
+    watcher._queue.drain()
+    assert settled(watcher) == {b"b/a/deep/last.txt"}
+    assert watcher.overflows == watcher.health()["overflows"] == 1
+    assert watcher.health()["healthy"]
+    write(root + b"/b/a/deep/after.txt")
+    assert settled(watcher) == {b"b/a/deep/last.txt", b"b/a/deep/after.txt"}
+    check_structure(watcher)
+
+
+@needs_inotify
+def test_a_dead_reader_is_replaced(root, watch):
+    watcher = watch(root)
+    os.write(watcher._queue._kill_w, b"!")
+    watcher._queue.join(SETTLED_SECONDS_MAX)
+    write(root + b"/deep/a.txt")
+    assert settled(watcher) == {b"deep/a.txt"}
+    assert watcher._queue.is_alive()
+
+
+@pytest.mark.parametrize("polling", [False, True])
+def test_a_root_that_goes_and_comes_back(root, watch, polling):
+    write(root + b"/deep/a.txt")
+    watcher = watch(root, polling=polling)
+    index(watcher, b"deep/a.txt")
+    os.rename(root, root + b"-away")
+    assert watcher.settle(None) > 0
+    assert watcher.missing
+    assert not watcher.health()["healthy"]
+    assert set(watcher.table.files) == {b"deep/a.txt"}
+    write(root + b"-away/deep/b.txt")
+    os.rename(root + b"-away", root)
+    assert settled(watcher) == {b"deep/a.txt", b"deep/b.txt"}
+    assert not watcher.missing
+    assert watcher.health()["healthy"]
+    write(root + b"/deep/c.txt")
+    assert settled(watcher) == {b"deep/a.txt", b"deep/b.txt", b"deep/c.txt"}
+
+
+def test_a_root_that_is_replaced(root, watch):
+    write(root + b"/a.txt")
+    write(root + b"-other/deep/b.txt")
+    watcher = watch(root)
+    os.rename(root, root + b"-away")
+    os.rename(root + b"-other", root)
+    assert settled(watcher) == {b"deep/b.txt"}
+    write(root + b"/deep/c.txt")
+    write(root + b"-away/no.txt")
+    assert settled(watcher) == {b"deep/b.txt", b"deep/c.txt"}
+
+
+def test_a_root_that_appears_after_the_start(root, watch):
+    os.rmdir(root)
+    watcher = watch(root)
+    assert watcher.missing
+    write(root + b"/deep/a.txt")
+    assert settled(watcher) == {b"deep/a.txt"}
+
+
+@needs_git
+def test_a_repository_made_later_brings_its_rules(root, watch):
+    write(root + b"/lib/a.o")
+    write(root + b"/lib/a.c")
+    watcher = watch(root)
+    git(root, "init", "-q")
+    write(root + b"/.git/info/exclude", "*.o")
+    assert settled(watcher) == {b"lib/a.c"}
+    write(root + b"/.git/info/exclude", "*.c")
+    assert settled(watcher) == {b"lib/a.o"}
+    git(root, "add", "-f", "lib/a.c")
+    assert settled(watcher) == {b"lib/a.c", b"lib/a.o"}
+    git(root, "rm", "-q", "--cached", "lib/a.c")
+    assert settled(watcher) == {b"lib/a.o"}
+    shutil.rmtree(root + b"/.git")
+    assert settled(watcher) == {b"lib/a.c", b"lib/a.o"}
+
+
+@needs_git
+def test_a_nested_repository_has_its_own_rules(root, watch):
+    git(root, "init", "-q")
+    write(root + b"/.gitignore", "*.o")
+    write(root + b"/nested/a.o")
+    watcher = watch(root)
+    assert settled(watcher) == {b".gitignore"}
+    git(root + b"/nested", "init", "-q")
+    assert settled(watcher) == {b".gitignore", b"nested/a.o"}
+    write(root + b"/nested/.gitignore", "/b")
+    write(root + b"/nested/b")
+    assert settled(watcher) == {b".gitignore", b"nested/.gitignore", b"nested/a.o"}
+    os.rename(root + b"/nested", root + b"/moved")
+    assert settled(watcher) == {b".gitignore", b"moved/.gitignore", b"moved/a.o"}
+    shutil.rmtree(root + b"/moved/.git")
+    assert settled(watcher) == {b".gitignore", b"moved/.gitignore"}
+
+
+@needs_git
+def test_rules_above_the_root_hold(root, watch):
+    above = os.path.dirname(root)
+    git(above, "init", "-q")
+    write(root + b"/a.o")
+    write(root + b"/a.c")
+    watcher = watch(root)
+    assert settled(watcher) == {b"a.c", b"a.o"}
+    write(above + b"/.gitignore", "*.o")
+    assert settled(watcher) == {b"a.c"}
+
+
+def test_a_write_after_a_deadline_is_pending_not_lost(root, watch):
+    watcher = watch(root)
+    for number in range(1000):
+        write(root + b"/f%d" % number)
+    pending = watcher.settle(0)
+    until(lambda: watcher.settle(0) == 0)
+    assert pending > 0
+    assert len(settled(watcher)) == 1000
+
+
+def test_a_sweep_finds_what_no_event_tells(root, watch):
+    write(root + b"/deep/a.txt")
+    watcher = watch(root)
+    watcher.table.remove(b"deep/a.txt")
+    watcher._folders[b"deep"].files.clear()
+    until(lambda: watcher.sweep(0))
+    assert settled(watcher) == {b"deep/a.txt"}
+
+
+def test_closing_leaves_nothing_behind(root, watch):
+    watch(root).close()  # whatever is loaded once is loaded now
+    threads, descriptors = threading.active_count(), open_descriptors()
+    watcher = watch(root)
+    write(root + b"/.gitignore", "*.o")
+    write(root + b"/sub/a.c")
+    settled(watcher)
+    watcher.close()
+    assert threading.active_count() == threads
+    assert open_descriptors() == descriptors
+    watcher.close()
+
+
+def open_descriptors():
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+CHILD = """
+import os, sys
+from ctxd.daemon.watcher import Watcher
+from ctxd.indexer.file_table import FileTable
+from ctxd.indexer.walker import Walker
+root = os.fsencode(sys.argv[1])
+os.makedirs(root, exist_ok=True)
+watcher = Watcher(FileTable(), Walker(root, scratch=sys.argv[2]), on_dirty=lambda: None)
+def settled():
+    assert watcher.settle(30) == 0
+    return sorted(watcher.table.files)
+"""
+
+
+@needs_inotify
+def test_an_unreadable_folder_is_a_problem_until_it_is_readable(tmp_path):
+    script = (
+        CHILD
+        + """
+os.makedirs(root + b"/shut/deep")
+open(root + b"/shut/deep/a", "w").close()
+open(root + b"/b", "w").close()
+os.chmod(root + b"/shut", 0)
+try:
+    os.listdir(root + b"/shut")
+except PermissionError:
+    pass
+else:
+    sys.exit(77)
+watcher.start()
+assert settled() == [b"b"], settled()
+assert watcher.health()["problems"] == ["shut: folder cannot be read: Permission denied"], watcher.health()
+os.chmod(root + b"/shut", 0o755)
+assert settled() == [b"b", b"shut/deep/a"], settled()
+assert watcher.health()["problems"] == []
+open(root + b"/shut/deep/c", "w").close()
+assert len(settled()) == 3
+os.chmod(root + b"/shut", 0)
+assert settled() == [b"b"], settled()
+os.chmod(root + b"/shut", 0o755)
+watcher.close()
+"""
+    )
+    folder = tmp_path / "nobody"
+    folder.mkdir()
+    run_child(script, folder, as_nobody=os.getuid() == 0)
+
+
+@needs_inotify
+def test_at_the_limit_of_watches_it_polls(tmp_path):
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("unshare is not installed")
+    script = (
+        CHILD
+        + """
+try:
+    with open("/proc/sys/user/max_inotify_watches", "w") as file:
+        file.write("3")
+except OSError:
+    sys.exit(77)
+for number in range(3):
+    os.makedirs(root + b"/%d" % number)
+watcher.start()
+if watcher.backend != "polling":
+    sys.exit(77)
+open(root + b"/1/a", "w").close()
+assert watcher.settle(None) == 0
+assert sorted(watcher.table.files) == [b"1/a"]
+assert "max_user_watches" in watcher.health()["problems"][0], watcher.health()
+watcher.close()
+"""
+    )
+    run_child(script, tmp_path, prefix=[unshare, "--user", "--map-root-user"])
+
+
+def run_child(script, folder, prefix=(), *, as_nobody=False):
+    """Run a script in a process of its own, as another user where we are root, who may do anything."""
+    nobody = {}
+    if as_nobody:
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        for above in [folder, *folder.parents][:4]:
+            with contextlib.suppress(OSError):
+                above.chmod(above.stat().st_mode | 0o011)
+        os.chown(folder, 65534, 65534)
+    project = folder / "project"
+    command = [*prefix, sys.executable, "-c", script, str(project), str(folder / "scratch")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "HOME": str(folder)}, **nobody)
+    if done.returncode == 77 or "ModuleNotFoundError" in done.stderr or "unshare" in done.stderr:
+        pytest.skip("not possible on this machine: " + done.stderr[-200:])
+    assert done.returncode == 0, done.stderr
