@@ -39,7 +39,9 @@ class PoolStats:
 class WorkerPool:
     """Up to `count` processes, started when first needed and ended after `idle_seconds` without work."""
 
-    def __init__(self, count: int, file_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0) -> None:
+    def __init__(
+        self, count: int, file_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0
+    ) -> None:
         self.count = count
         self.file_seconds = file_seconds
         self.memory_bytes = memory_bytes
@@ -91,7 +93,9 @@ class WorkerPool:
             processes = [driver.process for driver in self._drivers if driver.process is not None]
             for process in processes:
                 self._peak_rss_bytes = max(self._peak_rss_bytes, _peak_rss_bytes(process.pid))
-            return PoolStats([process.pid for process in processes], self._peak_rss_bytes, self._jobs_done, self._restarts)
+            return PoolStats(
+                [process.pid for process in processes], self._peak_rss_bytes, self._jobs_done, self._restarts
+            )
 
     # What follows is for the drivers.
 

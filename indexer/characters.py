@@ -11,7 +11,7 @@ from bisect import bisect_right
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-import re2
+from ctxd.indexer.engine import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,7 @@ SPACE: Ranges = (
     (0x205F, 0x205F),
     (0x3000, 0x3000),
 )
-"""The property White_Space, for `\\s`."""
+r"""The property White_Space, for `\s`."""
 
 # Alphabetic + M + Nd + Pc + Join_Control. Of Other_Alphabetic, which RE2 has no name for, only circled and squared
 # letters are outside the categories listed.
@@ -75,24 +75,24 @@ def posix_class(name: str) -> Ranges | None:
 
 @cache
 def word() -> Ranges:
-    """What `\\w` matches."""
+    r"""What `\w` matches."""
     return _matched(f"[{_WORD}]", _sample_text(), _samples())
 
 
 @cache
 def digit() -> Ranges:
-    """What `\\d` matches."""
+    r"""What `\d` matches."""
     return _matched(r"\p{Nd}", _sample_text(), _samples())
 
 
 @lru_cache(maxsize=64)
 def unicode_class(name: str) -> Ranges | None:
-    """`\\p{name}` for a general category or a script; None where there is none. Surrogates are in no set."""
+    r"""`\p{name}` for a general category or a script; None where there is none. Surrogates are in no set."""
     if name in ("C", "Other"):  # RE2 leaves unassigned code points out of it, Unicode and ripgrep do not
         return complement(_matched(r"[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}]", _sample_text(), _samples()))
     if name == "Any":
         return CODABLE
-    if not name.replace("_", "").isalnum() or _compile(rf"\p{{{name}}}") is None:
+    if not name.replace("_", "").isalnum() or compiled(rf"\p{{{name}}}".encode()) is None:
         return None
     return _matched(rf"\p{{{name}}}", _sample_text(), _samples())
 
@@ -180,16 +180,18 @@ def _matched(pattern: str, text: bytes, samples: array[int], *, dense: bool = Tr
 
     Dense samples stand for all code points up to the next sample, others for themselves alone.
     """
-    regexp = _compile(f"(?:{pattern})+" if dense else pattern)
-    assert regexp is not None, pattern
+    spans = compiled((f"(?:{pattern})+" if dense else pattern).encode())
+    assert spans is not None, pattern
     found = []
-    for match in regexp.finditer(text):
-        first, last = match.group().decode()[0], match.group().decode()[-1]
-        end = ord(last)
+    start, end = spans(text, 0)[0]
+    while start >= 0:
+        run = text[start:end].decode()
+        first, last = ord(run[0]), ord(run[-1])
         if dense:
-            following = bisect_right(samples, end)
-            end = samples[following] - 1 if following < len(samples) else LAST
-        found.append((ord(first), end))
+            following = bisect_right(samples, last)
+            last = samples[following] - 1 if following < len(samples) else LAST
+        found.append((first, last))
+        start, end = spans(text, end)[0]
     return _intersection(union(found), CODABLE)
 
 
@@ -211,13 +213,3 @@ def _sample_text() -> bytes:
 def _cased() -> array[int]:
     ranges = _matched(f"[{_CASED}]", _sample_text(), _samples())
     return array("I", (code_point for first, last in ranges for code_point in range(first, last + 1)))
-
-
-def _compile(pattern: str) -> re2._Regexp | None:
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    try:
-        return re2.compile(pattern.encode(), options)
-    except re2.error:
-        return None

@@ -1,96 +1,39 @@
-"""The regular expression dialect: a user's pattern becomes a syntax tree in which nothing is left to a backend's taste.
+"""The regular expression dialect, which docs/patterns.md describes: a user's pattern becomes a syntax tree.
 
-Invariant: flags, case, classes and Unicode are resolved here, so that a tree means the same however it is spelled;
-no node matches a newline. The dialect itself is described in docs/patterns.md.
+Invariant: a pattern means what ripgrep takes it to mean, or it is a PatternError; what only some engines accept is
+accepted where it can mean one thing only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ctxd.indexer import characters
-from ctxd.indexer.characters import Ranges
-
-QUERY_CHARS_MAX = 100_000  # parsing takes 1 microsecond a character
-REPETITIONS_MAX = 1000  # RE2's own limit, for a count and for the product of nested counts
-DEPTH_MAX = 100  # each level costs a few Python frames in every walk over the tree
-COST_MAX = 160_000  # of `_cost`; compiles in 0.2 s and fits in 32 MB where the text is not ASCII
-
-TOO_LARGE = (
-    "the pattern is too large: shorten it, repeat fewer times, or write a smaller class such as [a-z0-9_] for \\w"
+from ctxd.indexer.syntax import (
+    REPETITIONS_MAX,
+    Assertion,
+    Chars,
+    Choice,
+    Group,
+    Node,
+    PatternError,
+    Repeat,
+    Syntax,
+    Text,
+    check_cost,
+    newline_error,
+    one_of,
+    sequence,
 )
 
+if TYPE_CHECKING:
+    from ctxd.indexer.characters import Ranges
+
+QUERY_CHARS_MAX = 100_000  # parsing takes 1 microsecond a character
+DEPTH_MAX = 100  # each level costs a few Python frames in every walk over the tree
+
 _ALTERNATIVES = "filter on a second, plainer pattern instead"
-
-
-class PatternError(ValueError):
-    """A pattern that cannot be searched for; `position` is the offset in characters of what is wrong."""
-
-    def __init__(self, message: str, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """These characters, exactly."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chars:
-    """Any one of two or more characters."""
-
-    ranges: Ranges
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """All parts, one after the other; no parts match the empty text."""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The first option that leads to a match."""
-
-    options: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    node: Node
-    least: int
-    most: int | None
-    greedy: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A capturing group; they count from 1 in the order of their opening parentheses."""
-
-    node: Node
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """`^` start of the line, `$` end of the line, `b` a word boundary, `B` no word boundary."""
-
-    kind: str
-
-
-Node = Text | Chars | Sequence | Choice | Repeat | Group | Assertion
-
-
-@dataclass(frozen=True, slots=True)
-class Syntax:
-    """A parsed pattern: the tree, and the name (or None) of each capturing group."""
-
-    tree: Node
-    group_names: tuple[str | None, ...] = ()
 
 
 def parse_regex(pattern: str, *, ignore_case: bool) -> Syntax:
@@ -98,7 +41,7 @@ def parse_regex(pattern: str, *, ignore_case: bool) -> Syntax:
     _check_query(pattern)
     parser = _Parser(pattern, _Flags(ignore_case=ignore_case))
     tree = parser.parse()
-    _check_cost(tree)
+    check_cost(tree)
     return Syntax(tree, tuple(parser.group_names))
 
 
@@ -106,11 +49,12 @@ def parse_literal(text: str, *, ignore_case: bool) -> Syntax:
     """The tree that matches `text` itself. Raises PatternError."""
     _check_query(text)
     if "\n" in text:
-        raise _newline(text.index("\n"))
+        raise newline_error(text.index("\n"))
     if not ignore_case:
         return Syntax(Text(text))
-    tree = _sequence([_one_of(characters.with_case_variants(((ord(c), ord(c)),)), 0) for c in text])
-    _check_cost(tree)
+    variants = {char: one_of(characters.with_case_variants(((ord(char), ord(char)),)), 0) for char in set(text)}
+    tree = sequence([variants[char] for char in text])
+    check_cost(tree)
     return Syntax(tree)
 
 
@@ -124,85 +68,14 @@ def _check_query(query: str) -> None:
             raise PatternError("the pattern holds half a character (a lone surrogate): remove it", position)
 
 
-def _check_cost(tree: Node) -> None:
-    if _cost(tree, 1) > COST_MAX:
-        raise PatternError(TOO_LARGE)
-
-
-def _newline(position: int) -> PatternError:
-    return PatternError(
-        "a match never spans lines, so a newline cannot be found: search for the text of one line"
-        " (`^` and `$` match at the start and end of every line)",
-        position,
-    )
-
-
-def _one_of(ranges: Ranges, position: int) -> Node:
-    searchable = characters.without_newline(ranges)
-    if not searchable:
-        if ranges:
-            raise _newline(position)
-        raise PatternError("this class matches no character at all", position)
-    first, last = searchable[0]
-    return Text(chr(first)) if len(searchable) == 1 and first == last else Chars(searchable)
-
-
-def _sequence(parts: list[Node]) -> Node:
-    """Parts in a row, with neighbouring texts joined."""
-    joined: list[Node] = []
-    run: list[str] = []
-    for part in parts:
-        if isinstance(part, Text):
-            run.append(part.text)
-            continue
-        if run:
-            joined.append(Text("".join(run)))
-            run.clear()
-        joined.append(part)
-    if run:
-        joined.append(Text("".join(run)))
-    return joined[0] if len(joined) == 1 else Sequence(tuple(joined))
-
-
-def _count(digits: str) -> int | None:
-    if not (digits.isascii() and digits.isdigit()):
-        return None
-    return int(digits) if len(digits) < 10 else REPETITIONS_MAX + 1
-
-
-def _cost(node: Node, times: int) -> int:
-    """About half the instructions RE2 needs for `node` repeated `times`."""
-    match node:
-        case Text(text):
-            return times * len(text)
-        case Chars(ranges):
-            return times * (len(ranges) + 3)
-        case Sequence(parts) | Choice(parts):
-            return times + sum(_cost(part, times) for part in parts)
-        case Group(inner, _):
-            return times + _cost(inner, times)
-        case Assertion():
-            return times
-        case Repeat(inner, least, most, _):
-            counted = max(least, 1) if most is None else max(most, 1)
-            if least <= 1 and most in (None, 1):
-                counted = 1
-            if times * counted > REPETITIONS_MAX:
-                raise PatternError(
-                    f"nested repetition counts multiply to more than {REPETITIONS_MAX}: use smaller counts, `*` or `+`"
-                )
-            return times + _cost(inner, times * counted)
-
-
 @dataclass(frozen=True, slots=True)
 class _Flags:
     ignore_case: bool = False
-    dot_matches_newline: bool = False  # accepted and without effect: nothing matches a newline
     swap_greed: bool = False
     extended: bool = False
 
 
-_FLAGS = {"i": "ignore_case", "s": "dot_matches_newline", "U": "swap_greed", "x": "extended"}
+_FLAGS = {"i": "ignore_case", "U": "swap_greed", "x": "extended"}
 
 _EXTENDED_SPACE = "\t\n\v\f\r \x85\u200e\u200f\u2028\u2029"  # what (?x) skips: the property Pattern_White_Space
 
@@ -260,7 +133,7 @@ class _Parser:
         while True:
             self._skip_extended_space()
             if self._peek() in ("", "|", ")"):
-                return _sequence(parts)
+                return sequence(parts)
             item = self._item()
             if item is None:
                 self._skip_extended_space()
@@ -329,7 +202,7 @@ class _Parser:
         if char == "(":
             return self._group()
         if char == "[":
-            return _one_of(self._bracketed(), start)
+            return one_of(self._bracketed(), start)
         if char == "\\":
             return self._escape()
         if self._repetition() is not None:
@@ -343,9 +216,9 @@ class _Parser:
 
     def _char(self, char: str, position: int) -> Node:
         if self.flags.ignore_case:
-            return _one_of(characters.with_case_variants(((ord(char), ord(char)),)), position)
+            return one_of(characters.with_case_variants(((ord(char), ord(char)),)), position)
         if char == "\n":
-            raise _newline(position)
+            raise newline_error(position)
         return Text(char)
 
     def _group(self) -> Node | None:
@@ -402,7 +275,7 @@ class _Parser:
                 value = False
             elif char in _FLAGS:
                 flags = replace(flags, **{_FLAGS[char]: value})
-            elif char != "m":  # `^` and `$` are about lines in any case
+            elif char not in ("m", "s"):  # without effect: `^` and `$` are about lines, nothing matches a newline
                 raise PatternError(
                     "unknown group: write (?:...) or (?P<name>...), or flags among i, m, s, U, x such as (?i) or (?i:...)",
                     group_start,
@@ -422,11 +295,11 @@ class _Parser:
             return Assertion("^" if char == "A" else "$")
         ranges = self._escaped_class()
         if ranges is not None:
-            return _one_of(ranges, start)
+            return one_of(ranges, start)
         return self._char(self._escaped_char(in_class=False), start)
 
     def _escaped_class(self) -> Ranges | None:
-        """Read `\\d`, `\\W`, `\\pL`, `\\p{Greek}` or the like; None where none is next."""
+        r"""Read `\d`, `\W`, `\pL`, `\p{Greek}` or the like; None where none is next."""
         start = self.at
         char = self._peek(1)
         if not char or char not in "dDsSwWpP":
@@ -558,3 +431,9 @@ class _Parser:
         if not name.startswith("^"):
             return ranges
         return characters.complement(characters.with_case_variants(ranges) if self.flags.ignore_case else ranges)
+
+
+def _count(digits: str) -> int | None:
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(digits) if len(digits) < 10 else REPETITIONS_MAX + 1

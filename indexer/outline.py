@@ -9,8 +9,8 @@ Both blobs are a header of little-endian numbers and these parts:
                     steps from the definition before, as small numbers deflate better.
 
     references      u8 version | u8 salt | u32 references | u32 names | u32 long ones | marks | lengths | rests | positions
-                    marks      a u32 of the machine's byte order for each referenced name, ascending: the CRC-32 of the name, begun with a salt with which no two
-                               names of the blob share a mark. The names themselves stand in the source, and in the index that
+                    marks      a u32 of the machine's byte order for each referenced name, ascending: the CRC-32 of the name or, where two names would share
+                               it, a BLAKE2 of four bytes with the first salt that tells all names apart. The names themselves stand in the source, and in the index that
                                leads here; a name that the blob does not hold is found in it once in four million times.
                     lengths    for each name the bytes of its positions, one byte; 255 where there are as many or more
                     rests      for each of the latter a u32: how many more than 255
@@ -23,6 +23,7 @@ Nothing of the references is deflated: it would save a quarter and cost ten time
 from __future__ import annotations
 
 import bisect
+import hashlib
 import json
 import struct
 import zlib
@@ -87,7 +88,11 @@ class Outline:
     @property
     def references(self) -> list[Reference]:
         """All references in text order."""
-        found = [Reference(name, line, column, ROLES[role]) for name, uses in self.uses.items() for line, column, role in uses]
+        found = [
+            Reference(name, line, column, ROLES[role])
+            for name, uses in self.uses.items()
+            for line, column, role in uses
+        ]
         return sorted(found, key=lambda reference: reference[1:3])
 
 
@@ -152,7 +157,22 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
     count, _ = _definitions_header(blob)
     if not count:
         return []
-    names, kinds, lines, columns, starts, ends, start_bytes, lengths, parents, owners, parameters, modifiers, docs, complexities = _body(blob)[0]
+    (
+        names,
+        kinds,
+        lines,
+        columns,
+        starts,
+        ends,
+        start_bytes,
+        lengths,
+        parents,
+        owners,
+        parameters,
+        modifiers,
+        docs,
+        complexities,
+    ) = _body(blob)[0]
     lines = list(accumulate(lines))
     start_bytes = list(accumulate(start_bytes))
     return [
@@ -236,11 +256,15 @@ def _marked(names: Collection[str]) -> tuple[int, list[tuple[int, str]]]:
         marks = {_mark(name, salt): name for name in names}
         if len(marks) == len(names):
             return salt, sorted(marks.items())
-    raise AssertionError("no salt tells the names apart")  # 256 times one chance in a thousand
+    raise AssertionError("no salt tells the names apart")  # 255 times one chance in thousands
 
 
 def _mark(name: str, salt: int) -> int:
-    return zlib.crc32(name.encode("utf-8", "surrogatepass"), salt)
+    data = name.encode("utf-8", "surrogatepass")
+    if not salt:
+        return zlib.crc32(data)
+    # No salted CRC: it is linear, names that share one share them all.
+    return int.from_bytes(hashlib.blake2b(data, digest_size=_MARK_BYTES, salt=bytes((salt,))).digest())
 
 
 def _positions(blob: bytes, start: int, end: int) -> list[tuple[int, int, str]]:

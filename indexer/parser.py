@@ -28,6 +28,7 @@ from __future__ import annotations
 import bisect
 import functools
 import importlib
+import operator
 import os
 import re
 import time
@@ -162,7 +163,40 @@ class _Name:
 
 
 # Order of captures that start at the same byte: what wraps comes before what it holds.
-_ORDER = ("comment", "prefix", "outer", "import", "element", "scope", "parameters", "owner", "name", "member", "declarator", "doc", "branch", "tokens")
+_ORDER = (
+    "comment",
+    "prefix",
+    "outer",
+    "import",
+    "element",
+    "scope",
+    "parameters",
+    "owner",
+    "name",
+    "member",
+    "declarator",
+    "doc",
+    "branch",
+    "tokens",
+)
+
+
+# Where several patterns match one name, its kind is the first of these.
+_KINDS = (
+    "function",
+    "method",
+    "class",
+    "interface",
+    "struct",
+    "enum",
+    "trait",
+    "module",
+    "constant",
+    "variable",
+    "type",
+)
+
+_before_node = operator.itemgetter(0, 1, 2, 3)
 
 
 class _Sweep:
@@ -183,19 +217,20 @@ class _Sweep:
         self._is_ascii = text.isascii()
 
     def run(self, deadline: float) -> None:
-        events: list[tuple[int, int, int, str, Node]] = []
+        events: list[tuple[int, int, int, int, str, Node]] = []
         for capture, nodes in self.captures.items():
             group, _, kind = capture.partition(".")
             if group in _ORDER:
                 order = _ORDER.index(group)
-                events += [(node.start_byte, -node.end_byte, order, kind, node) for node in nodes]
-        events.sort(key=lambda event: event[:3])
+                rank = _KINDS.index(kind) if kind in _KINDS else 0
+                events += [(node.start_byte, -node.end_byte, order, rank, kind, node) for node in nodes]
+        events.sort(key=_before_node)
 
         frame: _Frame | None = None
         comment = _CommentBlock(self.text)
         outer_start = outer_end = prefix_start = prefix_end = parameters_end = -1
         last_element = (-1, -1)
-        for count, (start, minus_end, order, kind, node) in enumerate(events):
+        for count, (start, minus_end, order, _, kind, node) in enumerate(events):
             if not count & 1023 and time.monotonic() > deadline:
                 raise DeadlineError("not searched for symbols within the deadline")
             end = -minus_end
@@ -213,7 +248,7 @@ class _Sweep:
                     if declared is not None:
                         name, parameters, owner = declared
                         if owner is not None:
-                            frame.owner = self._squeezed(owner[0], owner[1])
+                            frame.owner = self._owner(owner[0], owner[1])
                         self._name(name.start_byte, name.end_byte, kind, frame)
                         if parameters is not None and frame.first is not None:
                             frame.parameters = self._parameters(parameters)
@@ -258,7 +293,7 @@ class _Sweep:
                     inside.branches += 1
             elif group == "owner":
                 if frame is not None and not frame.owner:
-                    frame.owner = self._squeezed(start, end)
+                    frame.owner = self._owner(start, end)
             elif group == "doc":
                 if frame is not None:
                     frame.doc = _first_line(self.text[start:end])
@@ -305,6 +340,10 @@ class _Sweep:
             for child in node.named_children
             if child.type not in ("comment", "line_comment", "block_comment", "attribute_item")
         )
+
+    def _owner(self, start: int, end: int) -> str:
+        owner = self._squeezed(start, end)
+        return owner if self.rules.owner is None else self.rules.owner(owner)
 
     def _squeezed(self, start: int, end: int) -> str:
         return " ".join(self.text[start:end].decode("utf-8", "replace").split())
@@ -370,7 +409,11 @@ class _Sweep:
         text = self.text
         for span_start, span_end in token_spans:
             for token in _TOKEN.finditer(text, span_start, span_end):
-                if token.lastgroup is not None and token.start() not in found and token[token.lastgroup].decode() not in self.rules.keywords:
+                if (
+                    token.lastgroup is not None
+                    and token.start() not in found
+                    and token[token.lastgroup].decode() not in self.rules.keywords
+                ):
                     found[token.start()] = (token.end(token.lastgroup), _CALL if token.lastgroup == "called" else _READ)
         for node in self.captures.get("ignore", ()):
             found.pop(node.start_byte, None)
@@ -444,7 +487,12 @@ class _CommentBlock:
         self.end = end
 
     def doc_before(self, element_start: int) -> str:
-        if self.start >= 0 and self.end <= element_start and self._is_close(self.end, element_start) and self._starts_line(self.start):
+        if (
+            self.start >= 0
+            and self.end <= element_start
+            and self._is_close(self.end, element_start)
+            and self._starts_line(self.start)
+        ):
             return _first_line(self.text[self.start : self.end])
         return ""
 

@@ -9,12 +9,22 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import re2
-
 from ctxd.indexer import trigrams
-from ctxd.indexer.dialect import TOO_LARGE, Chars, Choice, Group, Node, PatternError, Repeat, Sequence, Syntax, Text
 from ctxd.indexer.dialect import parse_literal, parse_regex
+from ctxd.indexer.engine import Spans, compiled
 from ctxd.indexer.spelling import one_of_ascii, one_of_utf8, spelled
+from ctxd.indexer.syntax import (
+    TOO_LARGE,
+    Chars,
+    Choice,
+    Group,
+    Node,
+    PatternError,
+    Repeat,
+    Sequence,
+    Syntax,
+    Text,
+)
 from ctxd.indexer.word_boundaries import BoundarySearch, has_boundaries
 
 if TYPE_CHECKING:
@@ -23,11 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Pattern", "PatternError", "compile_pattern"]
 
 RG_PATTERN_BYTES_MAX = 100_000  # Linux takes 131,071 bytes in one argument
-
-# What a pattern of the largest legal cost needs; RE2's own 8 MB would refuse it.
-_RE2_BYTES_MAX = 1 << 26
-
-Spans = list[tuple[int, int]]
 
 
 def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
@@ -101,9 +106,9 @@ class Pattern:
 
     @cached_property
     def rg_arguments(self) -> list[str] | None:
-        """Arguments that give ripgrep 13 and later this very pattern; None where it cannot have it.
+        r"""Arguments that give ripgrep 13 and later this very pattern; None where it cannot have it.
 
-        For files of valid UTF-8 without `\\r` and NUL; no file arguments, no output flags.
+        For files of valid UTF-8 without `\r` and NUL; no file arguments, no output flags.
         """
         # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL.
         if _names_any_of(self._tree, "\r\0"):
@@ -170,19 +175,9 @@ class Pattern:
 
 
 def _compiled(pattern: str) -> Callable[[bytes, int], Spans]:
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _RE2_BYTES_MAX
-    # Not re2.compile: its cache would keep the automata of 128 patterns alive, and its matches cost twice the time.
-    regexp = re2._re2.RE2(f"(?m){pattern}".encode(), options)
-    if not regexp.ok():
+    spans = compiled(f"(?m){pattern}".encode())
+    if spans is None:  # the limits of syntax.py are meant to prevent it
         raise PatternError(TOO_LARGE)
-    search = regexp.Match
-    anywhere = re2._Anchor.UNANCHORED
-
-    def spans(text: bytes, position: int) -> Spans:
-        return search(anywhere, text, position, len(text))
-
     return spans
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import characters
-from ctxd.indexer.dialect import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
+from ctxd.indexer.syntax import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +22,9 @@ _SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 
 
 def spelled(node: Node, one_of: Callable[[Ranges], str], *, captures: bool = False, boundaries: bool = True) -> str:
-    """`node` as a pattern for multi-line mode, each set of characters written by `one_of`.
+    r"""`node` as a pattern for multi-line mode, each set of characters written by `one_of`.
 
-    Without `boundaries`, `\\b` and `\\B` are left out: every line that matches still does.
+    Without `boundaries`, `\b` and `\B` are left out: every line that matches still does.
     """
 
     def write(node: Node) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.dialect import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
+from ctxd.indexer.syntax import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,7 @@ CLASS_CHARS_MAX = 64  # a larger class is any character
 CONJUNCTION_MAX = 64  # trigrams of one conjunction: the index asks for the few rarest
 TRIGRAMS_MAX = 1000  # of a whole query, beyond which the index does not pay
 SEQUENCE_MAX = 1000  # parts of one sequence looked at
+OPTIONS_MAX = 300  # more words than this have more than TRIGRAMS_MAX
 
 _FOLDED = bytes(
     byte + 0x20 if 0x41 <= byte <= 0x5A or (0xC0 <= byte <= 0xDE and byte != 0xD7) else byte for byte in range(256)
@@ -106,7 +107,7 @@ def _plan(node: Node) -> _Matches:
             planned = reduce(_then, map(_plan, parts[:SEQUENCE_MAX]), _exactly([b""]))
             return planned if len(parts) <= SEQUENCE_MAX else _then(planned, _UNKNOWN)
         case Choice(options):
-            return _either(list(map(_plan, options)))
+            return _either(list(map(_plan, options))) if len(options) <= OPTIONS_MAX else _UNKNOWN
         case Repeat(inner, least, most, _):
             return _plan_repeat(inner, least, most)
 

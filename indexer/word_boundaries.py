@@ -1,7 +1,7 @@
-"""Unicode `\\b` and `\\B`, exactly, out of RE2's ASCII ones.
+r"""Unicode `\b` and `\B`, exactly, out of RE2's ASCII ones.
 
 The characters that the pattern tells apart fall into a few classes. A line is rewritten with one code per character, the
-code of its class, and codes of word characters are ASCII word characters, all others are not: RE2's `\\b` over the codes
+code of its class, and codes of word characters are ASCII word characters, all others are not: RE2's `\b` over the codes
 is Unicode's over the line. Invariant: codes have one width, a match starts and ends between codes.
 """
 
@@ -10,13 +10,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from itertools import product
-
-import re2
+from typing import TYPE_CHECKING
 
 from ctxd.indexer import characters
-from ctxd.indexer.characters import Ranges
-from ctxd.indexer.dialect import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
+from ctxd.indexer.engine import compiled
 from ctxd.indexer.spelling import NOTHING, spelled
+from ctxd.indexer.syntax import TOO_LARGE, Assertion, Chars, Choice, Group, Node, PatternError, Repeat, Sequence, Text
+
+if TYPE_CHECKING:
+    from ctxd.indexer.characters import Ranges
 
 _WORD_CODES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _OTHER_CODES = "".join(chr(byte) for byte in range(256) if chr(byte) not in _WORD_CODES and byte != ord("\n"))
@@ -52,22 +54,19 @@ class BoundarySearch:
             for mask, code in zip(masks, product(alphabet, repeat=self._width), strict=False)
         }
         self._code_of_char = _CodeOfChar(self)
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
-        options.log_errors = False
-        options.max_mem = 1 << 28
         # The lazy prefix keeps the search between codes where they are two bytes wide.
-        prefix = f"(?m)(?s:.{{{self._width}}})*?"
-        self._regexp = re2._re2.RE2(
-            (prefix + f"({spelled(tree, self._one_of, captures=True)})").encode("latin-1"), options
-        )
+        pattern = f"(?m)(?s:.{{{self._width}}})*?({spelled(tree, self._one_of, captures=True)})"
+        search = compiled(pattern.encode(), latin1=True, anchored=True)
+        if search is None:
+            raise PatternError(TOO_LARGE)
+        self._search = search
 
     def spans(self, line: bytes, position: int) -> list[tuple[int, int]]:
         """The first match in `line` from `position` on, then its groups; (-1, -1) is none. Offsets in bytes."""
         text = line.decode()
         coded = text.translate(self._code_of_char).encode("latin-1")
         start = len(line[:position].decode()) * self._width
-        spans = self._regexp.Match(re2._Anchor.ANCHOR_START, coded, start, len(coded))[1:]
+        spans = self._search(coded, start)[1:]
         return [(self._byte_offset(text, first), self._byte_offset(text, last)) for first, last in spans]
 
     def _byte_offset(self, text: str, coded_offset: int) -> int:

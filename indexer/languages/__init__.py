@@ -94,11 +94,19 @@ LANGUAGES: tuple[Language, ...] = (
     _row("restructuredtext", "rst"),
     _row("asciidoc", "adoc asciidoc"),
     _row("tex", "tex bib"),
-    _row("text", "txt text", "README LICENSE COPYING NOTICE AUTHORS CONTRIBUTORS MAINTAINERS CREDITS CHANGELOG CHANGES TODO INSTALL NEWS"),
+    _row(
+        "text",
+        "txt text",
+        "README LICENSE COPYING NOTICE AUTHORS CONTRIBUTORS MAINTAINERS CREDITS CHANGELOG CHANGES TODO INSTALL NEWS",
+    ),
     # Configuration, builds and data that people write by hand.
     _row("bazel", "bzl bazel star", "BUILD WORKSPACE BUCK Tiltfile"),
     _row("cmake", "cmake", "CMakeLists.txt"),
-    _row("config", "cfg conf config properties env editorconfig", ".gitignore .gitattributes .dockerignore .editorconfig .ctxdignore .ignore"),
+    _row(
+        "config",
+        "cfg conf config properties",
+        ".gitignore .gitattributes .dockerignore .editorconfig .ctxdignore .ignore",
+    ),
     _row("csv", "csv tsv"),
     _row("devicetree", "dts dtsi dtso"),
     _row("docker", "dockerfile", "Dockerfile Containerfile"),
@@ -119,7 +127,9 @@ LANGUAGES: tuple[Language, ...] = (
     _row("go-module", "", "go.mod go.sum go.work"),
 )
 
-COMMON_EXTENSIONS: frozenset[bytes] = frozenset(extension for language in LANGUAGES for extension in language.extensions)
+COMMON_EXTENSIONS: frozenset[bytes] = frozenset(
+    extension for language in LANGUAGES for extension in language.extensions
+)
 """The default scope of a text search by extension: what people write by hand."""
 
 COMMON_NAMES: frozenset[bytes] = frozenset(name for language in LANGUAGES for name in language.file_names)
@@ -128,6 +138,7 @@ COMMON_NAMES: frozenset[bytes] = frozenset(name for language in LANGUAGES for na
 LANGUAGE_BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
 _BY_FILE_NAME = {name: language for language in LANGUAGES for name in language.file_names}
+
 
 def language_of(path: bytes, text: bytes | None = None) -> Language | None:
     """The language of a file by its name. The canonical text, where given, tells a C++ `.h` from one of C."""
@@ -198,6 +209,8 @@ class Rules:
     declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
     """From the node of a `@declarator` capture, its kind and the text before it in its element: the node of the name, the node of
     the parameters and the span of the owner; None where it declares without defining."""
+    owner: Callable[[str], str] | None = None
+    """From the text of an `@owner` capture to the type's name; "" where it is none."""
     upper_case_is_constant: bool = False
     blank_name: bytes = b""
     """What stands where a name is not wanted: `_` in Go."""

@@ -42,7 +42,15 @@ def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 # Declarators nest: *f(int) is a pointer to what a call of f gives.
 
 _NAMES = frozenset(
-    ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name", "operator_cast", "primitive_type")
+    (
+        "identifier",
+        "field_identifier",
+        "type_identifier",
+        "operator_name",
+        "destructor_name",
+        "operator_cast",
+        "primitive_type",
+    )
 )
 _DEPTH_MAX = 16
 
@@ -73,7 +81,14 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
                 is_function = False  # int *f(void): the last one met is the nearest to the name
             following = current.child_by_field_name("declarator")
             if following is None:  # parentheses, attributes, references have no field for it
-                following = next((child for child in current.named_children if child.type.endswith("declarator") or child.type in _NAMES), None)
+                following = next(
+                    (
+                        child
+                        for child in current.named_children
+                        if child.type.endswith("declarator") or child.type in _NAMES
+                    ),
+                    None,
+                )
             current = following
     else:
         return None
@@ -86,6 +101,14 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
 
 
 _EXTERN = re.compile(rb"\bextern\b(?!\s*\")")
+
+
+def owner(scope: str) -> str:
+    """`a::X<T>` is `a::X`."""
+    return _TEMPLATE_ARGUMENTS.sub("", scope).removesuffix("::")
+
+
+_TEMPLATE_ARGUMENTS = re.compile(r"\s*<.*>")
 
 # Words around declarations.
 
@@ -101,21 +124,31 @@ _WITH_ARGUMENTS = (
     rb"|bpf_kfunc_\w+|designated_init|diagnose_as|error|warning|cond_lock|attribute_const|nonnull|declspec)"
 )
 _ATTRIBUTE = re.compile(
-    rb"\b(?:" + _WITH_ARGUMENTS + rb"[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*[\w*;{=,)\]])|(?:" + _ATTRIBUTES + rb")\b(?![ \t]*\())"
+    rb"\b(?:"
+    + _WITH_ARGUMENTS
+    + rb"[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*[\w*;{=,)\]])|(?:"
+    + _ATTRIBUTES
+    + rb")\b(?![ \t]*\())"
 )
-_BETWEEN_TYPE_AND_NAME = re.compile(rb"(?<=[\w*>])[ \t]+\**([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?=[ \t]+\**[A-Za-z_]\w*[ \t]*\()")
+_BETWEEN_TYPE_AND_NAME = re.compile(
+    rb"(?<=[\w*>])[ \t]+\**([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?=[ \t]+\**[A-Za-z_]\w*[ \t]*\()"
+)
 _BEFORE_TYPE = re.compile(
     rb"(?:^[ \t]*|(?<=\bstatic )|(?<=\binline )|(?<=\bvirtual )|(?<=\bextern ))([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?:\([^()\n]{0,200}\))?"
     rb"(?=[ \t\n]+(?:(?:const|unsigned|struct|class|template|static|inline|constexpr|void|auto)\b|[A-Za-z_][\w:<>]*[ \t]+\**&?[ \t]*[A-Za-z_~]\w*[ \t]*[(;=\[:]))",
     re.MULTILINE,
 )
-_CLASS_MACRO = re.compile(rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])")
+_CLASS_MACRO = re.compile(
+    rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
+)
 _ALONE_ON_LINE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9_]{3,}(?:\([^()\n]{0,200}\))?)[ \t]*$", re.MULTILINE)
 _AFTER_PARAMETERS = re.compile(
     rb"\)[ \t\n]*(?:(?:const|noexcept|override)[ \t\n]*)?([A-Z][A-Z0-9_]{3,}(?:\([^(){};\n]{0,200}(?:\([^()\n]{0,200}\))?[^(){};\n]{0,200}\))?)"
     rb"(?=[ \t\n]*(?:[{;]|override\b|const\b|noexcept\b|= *0))"
 )
-_AFTER_MEMBER = re.compile(rb"(?<![\w:<>*&])\w[\w:<>*&]*[ \t]+\**(\w+)[ \t]+([A-Z][A-Z0-9_]{3,}\([^(){};\n]{0,200}\))(?=[ \t]*;)")
+_AFTER_MEMBER = re.compile(
+    rb"(?<![\w:<>*&])\w[\w:<>*&]*[ \t]+\**(\w+)[ \t]+([A-Z][A-Z0-9_]{3,}\([^(){};\n]{0,200}\))(?=[ \t]*;)"
+)
 _NEVER_BEFORE = frozenset(
     (
         b"return", b"goto", b"case", b"else", b"define", b"undef", b"ifdef", b"ifndef", b"struct", b"union", b"enum", b"class",
@@ -137,7 +170,11 @@ def prepare(text: bytes) -> Prepared:
         spans += [match.span() for match in _ATTRIBUTE.finditer(text) if not _in_directive(text, match.start())]
     for pattern in (_BETWEEN_TYPE_AND_NAME, _BEFORE_TYPE):
         for match in pattern.finditer(text):
-            if match[1] not in _NEVER_MACRO and _word_before(text, match.start(1)) not in _NEVER_BEFORE and not _in_directive(text, match.start(1)):
+            if (
+                match[1] not in _NEVER_MACRO
+                and _word_before(text, match.start(1)) not in _NEVER_BEFORE
+                and not _in_directive(text, match.start(1))
+            ):
                 spans.append((match.start(1), match.end()))
     return _blanked(text, spans, _unbalanced_branches(text))
 
@@ -156,7 +193,9 @@ def _blanked(text: bytes, words: list[tuple[int, int]], branches: list[tuple[int
 def prepare_cpp(text: bytes) -> Prepared:
     prepared = prepare(text)
     spans = [match.span(1) for match in _CLASS_MACRO.finditer(prepared.text)]
-    spans += [match.span(1) for match in _AFTER_PARAMETERS.finditer(prepared.text) if not _in_directive(text, match.start(1))]
+    spans += [
+        match.span(1) for match in _AFTER_PARAMETERS.finditer(prepared.text) if not _in_directive(text, match.start(1))
+    ]
     spans += [match.span(2) for match in _AFTER_MEMBER.finditer(prepared.text) if match[1] not in _NEVER_BEFORE]
     spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(prepared.text) if _stands_alone(prepared.text, match)]
     more = _blanked(prepared.text, spans, [])

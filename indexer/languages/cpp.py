@@ -39,6 +39,7 @@ RULES = Rules(
     imports=_imports,
     prepare=c_language.prepare_cpp,
     declared=c_language.declared,
+    owner=c_language.owner,
     keywords=c_language.KEYWORDS
     | {
         "class", "namespace", "template", "typename", "public", "private", "protected", "virtual", "override", "final", "using", "new",

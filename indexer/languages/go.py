@@ -26,7 +26,9 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         package = _VERSION.sub("", module).rpartition("/")[2]
         byte = path.start_byte + 1 + len(module[: _VERSION.sub("", module).rfind("/") + 1].encode())
         name = "*" if alias == "." else ""
-        yield ImportedName(module, name, "" if alias in (".", "_") else alias, byte, package if alias in ("", ".", "_") else "")
+        yield ImportedName(
+            module, name, "" if alias in (".", "_") else alias, byte, package if alias in ("", ".", "_") else ""
+        )
 
 
 def _specs(node: Node) -> Iterator[Node]:

@@ -23,11 +23,20 @@ def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
     if node.type == "variable_declarator":
         yield from _required(node, text)
         return
+    if node.type == "import_alias":  # import a = N.M, of TypeScript
+        alias, *rest = node.named_children
+        yield from (
+            ImportedName(node_text(target, text), "", node_text(alias, text), alias.start_byte) for target in rest[-1:]
+        )
+        return
     source = node.child_by_field_name("source")
     if source is None:  # import x = require("m"), of TypeScript
         for clause in children_of_type(node, "import_require_clause"):
             module = field_text(clause, "source", text)[1:-1]
-            yield from (ImportedName(module, "", node_text(name, text), name.start_byte) for name in children_of_type(clause, "identifier"))
+            yield from (
+                ImportedName(module, "", node_text(name, text), name.start_byte)
+                for name in children_of_type(clause, "identifier")
+            )
         return
     module = node_text(source, text)[1:-1]
     count = 0
@@ -38,7 +47,10 @@ def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
                 yield ImportedName(module, "default", node_text(part, text), part.start_byte)
             elif part.type in ("namespace_import", "namespace_export"):
                 count += 1
-                yield from (ImportedName(module, "*", node_text(name, text), name.start_byte) for name in children_of_type(part, "identifier"))
+                yield from (
+                    ImportedName(module, "*", node_text(name, text), name.start_byte)
+                    for name in children_of_type(part, "identifier")
+                )
             elif part.type == "export_specifier":
                 count += 1
                 yield _specifier(part, module, text)
@@ -70,9 +82,19 @@ def _required(node: Node, text: bytes) -> Iterator[ImportedName]:
             yield ImportedName(module, node_text(part, text), "", part.start_byte)
 
 
+def owner(target: str) -> str:
+    """`Foo.prototype.bar = function` is Foo's; `exports.bar = function` is nobody's."""
+    return (
+        ""
+        if target in ("exports", "module.exports", "window", "globalThis", "global")
+        else target.removesuffix(".prototype")
+    )
+
+
 RULES = Rules(
     grammar="javascript",
     queries=("ecmascript.scm", "javascript.scm", "jsx.scm"),
     modifiers=MODIFIERS,
     imports=imports,
+    owner=owner,
 )

@@ -34,7 +34,9 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 RULES = Rules(
     grammar="python",
     queries=("python.scm",),
-    modifiers=frozenset(("async", "staticmethod", "classmethod", "property", "abstractmethod", "dataclass", "overload")),
+    modifiers=frozenset(
+        ("async", "staticmethod", "classmethod", "property", "abstractmethod", "dataclass", "overload")
+    ),
     imports=_imports,
     upper_case_is_constant=True,
 )

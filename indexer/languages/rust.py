@@ -43,7 +43,9 @@ def _used(node: Node, path: str, text: bytes) -> Iterator[ImportedName]:
     elif node.type == "scoped_identifier":
         name = node.child_by_field_name("name")
         if name is not None:
-            yield ImportedName(_joined(path, field_text(node, "path", text)), node_text(name, text), "", name.start_byte)
+            yield ImportedName(
+                _joined(path, field_text(node, "path", text)), node_text(name, text), "", name.start_byte
+            )
     elif node.type == "self":
         yield ImportedName(path, "", "", node.start_byte)
     elif node.type in ("identifier", "crate", "super"):

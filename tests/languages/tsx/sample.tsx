@@ -34,7 +34,7 @@ o.p.q = function named(z) {}; F.prototype.g = () => 2; w1 = (a) => a; F.h = x =>
 module.exports = { h() {}, i: function () {}, j: () => 1, k: 3, l: x => x, short }
 new Foo(); new ns.Bar(); tag`x`; a.b?.c(); call(1)
 let v1, v3 = 3; var v4 = 1
-const { d1, d2: d3 } = obj, [e1] = arr
+const { d1, d2: d3 } = obj, [e1, e2 = 1] = arr
 const K = class Named { m() {} }
 @deco class Deco { @n.deco m() {} @other() x() {} }
 const gf = function* () {}

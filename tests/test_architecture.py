@@ -1,0 +1,116 @@
+"""The rules of ARCHITECTURE.md that a machine can hold."""
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("daemon", "indexer", "mcp_frontend", "migrations")
+MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imports(path, *, at_start=False):
+    """Full names that a module imports; `at_start` leaves out those inside functions and TYPE_CHECKING."""
+    found = set()
+
+    def visit(node):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        skipped = at_start and (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        )
+        if not skipped:
+            for child in ast.iter_child_nodes(node):
+                visit(child)
+
+    visit(ast.parse(path.read_text()))
+    return found
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def test_the_front_end_is_standard_library_and_the_protocol():
+    for path in [*(ROOT / "mcp_frontend").glob("*.py"), ROOT / "daemon/protocol.py"]:
+        for one in imports(path):
+            top = one.split(".")[0]
+            allowed = top in sys.stdlib_module_names or top == "platformdirs"
+            ours = one.startswith(("ctxd.mcp_frontend", "ctxd.daemon.protocol")) or one in {"ctxd.daemon", "ctxd"}
+            assert allowed or ours, f"{name(path)} imports {one}"
+
+
+def test_dependencies_point_one_way():
+    below = {"indexer": ("ctxd.daemon", "ctxd.mcp_frontend"), "migrations": ("ctxd.daemon", "ctxd.mcp_frontend", "ctxd.indexer")}
+    below["daemon"] = ("ctxd.mcp_frontend",)
+    for package, forbidden in below.items():
+        for path in (ROOT / package).rglob("*.py"):
+            assert not [one for one in imports(path) if one.startswith(forbidden)], name(path)
+
+
+def test_only_the_server_knows_mcp():
+    knowing = {name(path) for path in MODULES if any(one.split(".")[0] in {"mcp", "mcp_types"} for one in imports(path))}
+    assert knowing == {"daemon/server.py"}
+
+
+def test_only_indexer_and_migrations_know_sql():
+    for path in MODULES:
+        if path.parts[len(ROOT.parts)] in {"daemon", "mcp_frontend"}:
+            assert not any(one.split(".")[0] in {"sqlean", "sqlite3", "sqlite_utils"} for one in imports(path)), name(path)
+
+
+def test_tree_sitter_stays_in_the_worker():
+    knowing = {name(path) for path in MODULES if any(one.startswith("tree_sitter") for one in imports(path))}
+    assert {one for one in knowing if not one.startswith("indexer/languages/")} == {"indexer/parser.py"}
+    assert "indexer/languages/__init__.py" not in knowing
+    importing = {name(path) for path in MODULES if any("indexer.parser" in one for one in imports(path))}
+    assert importing <= {"indexer/worker.py"}
+
+
+def test_the_worker_starts_without_the_sdk_and_sqlite():
+    script = "import sys, ctxd.indexer.worker; print([m for m in ('mcp', 'sqlean', 'anyio', 'pydantic') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_there_is_no_catch_all_module():
+    for path in MODULES:
+        assert path.stem not in {"utils", "common", "base", "helpers", "manager"}, name(path)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_every_module_says_what_it_is(path):
+    if path.read_text():
+        assert ast.get_docstring(ast.parse(path.read_text())), name(path)
+
+
+def test_every_package_is_installed():
+    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    present = {"ctxd"} | {
+        "ctxd." + ".".join(path.parent.relative_to(ROOT).parts) for package in PACKAGES for path in (ROOT / package).rglob("*.py")
+    }
+    assert declared == present
+
+
+def test_type_checkers_find_the_packages():
+    for package in PACKAGES:
+        link = ROOT / ".types/ctxd" / package
+        assert os.readlink(link) == f"../../{package}"
+
+
+def test_no_file_names_a_machine_path():
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.split(b"\0")
+    for path in filter(None, tracked):
+        file = ROOT / os.fsdecode(path)
+        if file.is_file() and not file.is_symlink():
+            text = file.read_bytes()
+            for token in (b"/" + b"root/", b"/" + b"work/", b".pyenv" + b"/versions"):
+                assert token not in text, f"{os.fsdecode(path)} holds {token.decode()}"

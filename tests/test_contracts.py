@@ -1,0 +1,61 @@
+"""What tools promise: one snapshot per tool, and rules that hold for all of them.
+
+`python tests/test_contracts.py` writes the snapshots anew after a deliberate change.
+"""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from ctxd.daemon import server
+from ctxd.daemon.tool import TOOLS
+
+CONTRACTS = Path(__file__).parent / "contracts"
+LISTING_TOKENS_MAX = 3_500  # for all seventeen; characters / 4
+
+
+def contract(tool):
+    listed = server._listed(tool).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_tools_are_those_of_the_snapshots_in_their_order():
+    assert list(TOOLS) == ["search_text_pattern", "find_symbol_occurrences", "find_files_by_name"]
+    assert sorted(TOOLS) == sorted(path.stem for path in CONTRACTS.glob("*.json"))
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_a_tool_is_what_its_snapshot_says(tool):
+    assert contract(tool) == (CONTRACTS / f"{tool.name}.json").read_text()
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_a_tool_describes_itself(tool):
+    assert tool.title
+    assert "\n" not in tool.title
+    assert 20 < len(tool.description) < 200
+    for schema in (tool.input_schema, tool.output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False
+    for name, argument in tool.input_schema["properties"].items():
+        if argument["type"] == "integer":
+            assert {"minimum", "maximum"} <= set(argument), name
+        if argument["type"] == "string" and name != "cursor":
+            assert "maxLength" in argument or name in {"path", "language"}, name
+
+
+def test_the_listing_is_small():
+    listing = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in TOOLS.values()
+    ]
+    tokens = len(json.dumps(listing, separators=(",", ":"))) / 4
+    assert tokens <= LISTING_TOKENS_MAX * len(TOOLS) / 17 * 1.2
+
+
+if __name__ == "__main__":
+    CONTRACTS.mkdir(exist_ok=True)
+    for one in TOOLS.values():
+        (CONTRACTS / f"{one.name}.json").write_text(contract(one))

@@ -1,0 +1,80 @@
+"""The packed form of an outline."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ctxd.indexer.outline import (
+    ROLES,
+    Definition,
+    Import,
+    Outline,
+    definition_count,
+    pack,
+    reference_count,
+    reference_positions,
+    unpack_definitions,
+    unpack_imports,
+)
+
+
+def definition(name: str, line: int, **changes):
+    fields = {
+        "name": name, "kind": "function", "line": line, "column": 5, "start_line": line - 1, "end_line": line + 9, "start_byte": line * 40,
+        "end_byte": line * 40 + 300, "parent": -1, "owner": "", "parameters": ("a: int", "*b"), "modifiers": ("async",), "doc": "Says é.",
+        "complexity": 2,
+    }  # fmt: skip
+    return Definition(**{**fields, **changes})
+
+
+def test_what_was_packed_is_unpacked_equal():
+    definitions = [definition("f", 3), definition("Ünï", 2, parent=0, owner="Foo"), definition("g", 70_000)]
+    imports = [Import("a.b", "c", "", 1, 15), Import("x", "", "y", 2, 8)]
+    packed = pack(Outline(definitions, imports, {"c": [(1, 15, 2)]}))
+    assert unpack_definitions(packed.definitions) == definitions
+    assert unpack_imports(packed.definitions) == imports
+    assert (definition_count(packed.definitions), reference_count(packed.references)) == (3, 1)
+    assert packed.defined_names == ["f", "g", "Ünï"]
+    assert packed.referenced_names == ["c"]
+
+
+def test_every_use_of_every_name_is_found():
+    chance = random.Random(7)
+    uses = {}
+    for index in range(500):
+        places = {
+            (chance.choice((chance.randrange(1, 300), chance.randrange(1, 99_999))), chance.choice((3, 200, 70_000)))
+            for _ in range(chance.choice((1, 3, 400)))
+        }
+        uses[f"name{index}é"] = [(line, column, chance.randrange(len(ROLES))) for line, column in sorted(places)]
+    packed = pack(Outline([], [], uses))
+    for name, places in uses.items():
+        assert reference_positions(packed.references, name) == [
+            (line, column, ROLES[role]) for line, column, role in places
+        ]
+    assert reference_positions(packed.references, "absent") == []
+    assert reference_count(packed.references) == sum(map(len, uses.values()))
+
+
+def test_names_with_one_checksum_are_told_apart():
+    same = ("plumless", "buckeroo")  # the classic collision of CRC-32
+    packed = pack(Outline([], [], {same[0]: [(1, 1, 0)], same[1]: [(2, 2, 1)]}))
+    assert reference_positions(packed.references, same[0]) == [(1, 1, "call")]
+    assert reference_positions(packed.references, same[1]) == [(2, 2, "type")]
+
+
+def test_an_empty_outline_is_packed_too():
+    packed = pack(Outline([], [], {}))
+    assert unpack_definitions(packed.definitions) == []
+    assert unpack_imports(packed.definitions) == []
+    assert reference_positions(packed.references, "x") == []
+
+
+def test_a_blob_of_another_version_is_refused():
+    packed = pack(Outline([definition("f", 1)], [], {"x": [(1, 1, 0)]}))
+    with pytest.raises(ValueError, match="version 99"):
+        unpack_definitions(b"\x63" + packed.definitions[1:])
+    with pytest.raises(ValueError, match="version 99"):
+        reference_positions(b"\x63" + packed.references[1:], "x")

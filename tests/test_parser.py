@@ -1,0 +1,233 @@
+"""Each language against its sample in languages/<name>/: every pattern of its query matches, and the outline is the expected one.
+
+After a change that is meant, write the expected files anew with WRITE_EXPECTED=1 and read the difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+from tree_sitter import Query, QueryCursor
+
+from ctxd.indexer.languages import (
+    COMMON_EXTENSIONS,
+    COMMON_NAMES,
+    LANGUAGE_BY_NAME,
+    LANGUAGES,
+    language_of,
+    parsed_language_of,
+)
+from ctxd.indexer.parser import DeadlineError, UnparsableError, _grammar_of, parse, query_source
+
+SAMPLES = os.path.join(os.path.dirname(__file__), "languages")
+PARSED = [language for language in LANGUAGES if language.has_symbols]
+
+
+def sample_of(language):
+    folder = os.path.join(SAMPLES, language.name)
+    name = next(name for name in os.listdir(folder) if name.startswith("sample."))
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+def outline_of(language: str, text: str):
+    return parse(LANGUAGE_BY_NAME[language], text.encode(), 10)
+
+
+def kinds(language: str, text: str):
+    return {definition.name: definition.kind for definition in outline_of(language, text).definitions}
+
+
+@pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
+def test_sample_has_the_expected_outline(language):
+    outline = parse(language, sample_of(language), 10)
+    found = {
+        "definitions": [
+            f"{d.line}:{d.column} {d.kind} {d.name} lines {d.start_line}-{d.end_line} in {d.parent} owner {d.owner!r}"
+            f" {list(d.parameters)} {list(d.modifiers)} {d.doc!r} complexity {d.complexity}"
+            for d in outline.definitions
+        ],
+        "imports": [f"{i.line}:{i.column} {i.module!r} {i.name!r} {i.alias!r}" for i in outline.imports],
+        "references": [f"{r.line}:{r.column} {r.role} {r.name}" for r in outline.references],
+    }
+    path = os.path.join(SAMPLES, language.name, "expected.json")
+    if os.environ.get("WRITE_EXPECTED"):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+    with open(path, encoding="utf-8") as file:
+        assert found == json.load(file)
+
+
+@pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
+def test_every_pattern_of_the_query_matches_in_the_sample(language):
+    grammar = _grammar_of(language.name)
+    text = sample_of(language)
+    if grammar.rules.prepare is not None:
+        text = grammar.rules.prepare(text).text
+    matched = {index for index, _ in QueryCursor(grammar.query).matches(grammar.parser.parse(text).root_node)}
+    source = query_source(grammar.rules).encode()
+    query: Query = grammar.query
+    idle = [
+        source[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)].decode()
+        for index in range(query.pattern_count)
+        if index not in matched
+    ]
+    assert idle == []
+
+
+@pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
+def test_a_place_is_one_thing_and_holds_its_name(language):
+    text = sample_of(language).decode()
+    lines = text.split("\n")
+    outline = parse(language, text.encode(), 10)
+    places = [(d.line, d.column) for d in outline.definitions] + [(r.line, r.column) for r in outline.references]
+    assert len(places) == len(set(places))
+    for thing in (*outline.definitions, *outline.references):
+        assert lines[thing.line - 1].startswith(thing.name, thing.column - 1), thing
+    for index, definition in enumerate(outline.definitions):
+        assert definition.parent < index
+        assert definition.start_line <= definition.line <= definition.end_line
+
+
+@pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
+def test_broken_and_cut_text_still_gives_an_outline(language):
+    text = sample_of(language)
+    for cut in range(0, len(text), max(1, len(text) // 20)):
+        parse(language, text[:cut], 10)
+    parse(language, b"", 10)
+    parse(language, b"\xff\xfe(((" + text[::-1], 10)
+
+
+def test_a_deadline_ends_parsing_and_the_next_file_is_parsed_right():
+    text = b"int f(void) { return (((a)))" + b" + ((b))" * 60_000 + b"; }\n"
+    began = time.monotonic()
+    with pytest.raises(DeadlineError):
+        parse(LANGUAGE_BY_NAME["c"], text, 0.01)
+    assert time.monotonic() - began < 5
+    assert kinds("c", "int g;\n") == {"g": "variable"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("c", b"(" * 200_000), ("javascript", b"`${" * 100_000), ("cpp", b"template<" * 50_000)]
+)
+def test_nothing_but_stray_tokens_is_refused_at_once(language, text):
+    with pytest.raises(UnparsableError):
+        parse(LANGUAGE_BY_NAME[language], text, 10)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("cpp", b"a<" * 20_000),
+        ("javascript", "é".encode() + b"function f(a){x=a};" * 5_000),
+        ("c", b"#if A\n" * 5_000 + b"{\n#endif\n" * 5_000),
+        ("cpp", b"f() FOO_BAR(x); class FOO_X a<" * 3_000),
+        ("c", b"__aligned(a " * 5_000 + b"int a FOO_X(b);" * 5_000),
+        ("java", b"class A{" * 5_000),
+        ("rust", b"#[a]\n" * 20_000),
+    ],
+)
+def test_hostile_text_takes_linear_time(language, text):
+    began = time.monotonic()
+    parse(LANGUAGE_BY_NAME[language], text, 20)
+    assert time.monotonic() - began < 10
+
+
+def test_columns_count_characters():
+    outline = outline_of("python", "été = f(é); x = é\n")
+    assert [(d.name, d.column) for d in outline.definitions] == [("été", 1), ("x", 13)]
+    assert [(r.name, r.column) for r in outline.references] == [("f", 7), ("é", 9), ("é", 17)]
+
+
+def test_a_lone_carriage_return_does_not_end_a_line():
+    assert outline_of("python", "a = 1\r\nb = 2\n".replace("\r\n", "\n")).definitions[1].line == 2
+    assert [d.line for d in outline_of("c", "int a;\rint b;\nint c;\n").definitions] == [1, 1, 2]
+
+
+def test_names_in_strings_and_comments_do_not_count():
+    for language, text in [
+        ("python", 'x = "hidden"  # hidden\n'),
+        ("c", '#define X "hidden" /* hidden */ // hidden\nchar *s = "hidden";\n'),
+        ("javascript", "var x = `hidden`; // hidden\n"),
+        ("rust", '/// hidden\nconst X: &str = "hidden";\n'),
+    ]:
+        outline = outline_of(language, text)
+        assert "hidden" not in outline.uses
+        assert all(d.name != "hidden" for d in outline.definitions)
+
+
+def test_variables_of_functions_are_references():
+    outline = outline_of("typescript", "const top = () => { const inner = 1; };\n[1].map((x) => { let y = x; });\n")
+    assert [(d.name, d.kind) for d in outline.definitions] == [("top", "function")]
+    assert [r.role for r in outline.references if r.name in ("inner", "y")] == ["write", "write"]
+
+
+def test_prototypes_and_extern_declare_without_defining():
+    text = "extern int a;\nint f(int x);\nint f(int x) { return a; }\nint a;\n"
+    assert [(d.name, d.line) for d in outline_of("c", text).definitions] == [("f", 3), ("a", 4)]
+
+
+def test_macros_around_declarations_do_not_hide_them():
+    text = """
+static int __init setup(void) __must_check;
+static int __init setup(void) { return 0; }
+int counter __read_mostly = 1;
+struct page { int flags; } __packed;
+FOO_API int exported(void) { return 1; }
+"""
+    assert kinds("c", text) == {
+        "setup": "function",
+        "counter": "variable",
+        "page": "struct",
+        "flags": "variable",
+        "exported": "function",
+    }
+    assert {"__init", "__must_check", "__read_mostly", "__packed", "FOO_API"} <= outline_of("c", text).uses.keys()
+
+
+def test_branches_of_if_that_do_not_balance_do_not_hide_what_follows():
+    text = "int f(void)\n{\n#ifdef A\n\tif (a) {\n#else\n\tif (b) {\n#endif\n\t}\n}\nint g(void) { return 1; }\n"
+    outline = outline_of("c", text)
+    assert [d.name for d in outline.definitions] == ["f", "g"]
+    assert {"A", "a", "b"} <= outline.uses.keys()
+
+
+def test_a_header_is_cpp_where_its_text_says_so():
+    def name_of(text: bytes) -> str:
+        language = language_of(b"a/x.h", text)
+        assert language is not None
+        return language.name
+
+    assert name_of(b"int f(void);\n") == "c"
+    assert name_of(b"struct class_info;\n#include <stdio.h>\n") == "c"
+    assert name_of(b"namespace a {\n}\n") == "cpp"
+    assert name_of(b"  template <class T> int f(T);\n") == "cpp"
+    assert name_of(b"class A : public B {\n};\n") == "cpp"
+
+
+def test_languages_are_told_by_name():
+    for path, name in [
+        (b"a/b.py", "python"),
+        (b"A.PY", "python"),
+        (b"Makefile", "make"),
+        (b"x/CMakeLists.txt", "cmake"),
+        (b"a.tsx", "tsx"),
+        (b".gitignore", "config"),
+    ]:
+        language = language_of(path)
+        assert language is not None
+        assert language.name == name
+    assert language_of(b"a/b.bin") is None
+    assert language_of(b".py") is None
+    assert parsed_language_of(b"a.md") is None
+    assert {b".py", b".h", b".md", b".toml"} <= COMMON_EXTENSIONS
+    assert {b"Makefile", b"Dockerfile", b"Kconfig"} <= COMMON_NAMES
+
+
+def test_no_extension_belongs_to_two_languages():
+    extensions = [one for language in LANGUAGES for one in (*language.extensions, *language.file_names)]
+    assert len(extensions) == len(set(extensions))
