@@ -158,6 +158,16 @@ class Project:
                 missing.append(content)
         return missing
 
+    def without_outline(self, scope: Scope) -> dict[str, int]:
+        """Files of the scope that are in a language of ours but have no symbols, counted by reason."""
+        counted: dict[str, int] = {}
+        with self.lock:
+            for content in self.queue.without_outline.values():
+                for file in content.files:
+                    if languages.parsed_language_of(file.path) is not None and scope.contains(file.path):
+                        counted[content.symbols] = counted.get(content.symbols, 0) + 1
+        return counted
+
     def progress(self) -> dict[str, Any]:
         """Of the first pass: `{done, total, eta_seconds}` in files."""
         table, queue = self.table, self.queue

@@ -39,6 +39,8 @@ IDLE_SECONDS = 1.0  # between looks where nothing is to do; an event wakes it at
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
 JOBS_IN_FLIGHT_PER_WORKER = 4  # enough that no worker waits for the next job
 COLLECT_SECONDS = 300.0
+OPTIMIZE_SHARE = 0.05  # files newly indexed in a first pass, below which optimizing costs more than it gives
+WITHOUT_OUTLINE = frozenset({"too_large", "failed"})
 
 
 class IndexingThread(threading.Thread):
@@ -51,6 +53,8 @@ class IndexingThread(threading.Thread):
         self.settled = threading.Condition(project.lock)
         """Notified whenever symbols were written; for callers that wait for theirs."""
         self.pending_symbols: dict[int, Content] = {}
+        self.without_outline: dict[int, Content] = {}
+        """Contents in a language of ours that have no symbols: too large, or failed."""
         self.first_pass_done = False
         self.text_ready = False
         self.started_at = time.monotonic()
@@ -59,6 +63,7 @@ class IndexingThread(threading.Thread):
         self._backlog: list[File] = []
         self._given_up: dict[File, int] = {}
         self._in_flight: set[int] = set()
+        self._indexed = 0
         self._results: queue.SimpleQueue[tuple[int, Future[ParseResult]]] = queue.SimpleQueue()
         self._swept_at = self._collected_at = time.monotonic()
 
@@ -96,6 +101,8 @@ class IndexingThread(threading.Thread):
         """Call under the project's lock for every content that a file now points to."""
         if content.symbols == "pending":
             self.pending_symbols[content.id] = content
+        elif content.symbols in WITHOUT_OUTLINE:
+            self.without_outline[content.id] = content
 
     def has_given_up(self, file: File) -> bool:
         """Whether this file cannot be read as it is."""
@@ -131,9 +138,13 @@ class IndexingThread(threading.Thread):
             self._send_some()
             done = not project.table.without_content or self._only_given_up()
         if done and not self.text_ready:
-            project.writer.optimize_text()
+            if self._indexed > len(project.table) * OPTIMIZE_SHARE:
+                project.writer.optimize_text()
+                project.text.forget_counts()
             self.text_ready = True
         if done and not self.first_pass_done and not self.pending_symbols:
+            if self._indexed > len(project.table) * OPTIMIZE_SHARE:
+                project.writer.optimize_names()
             self.first_pass_done = True
             logger.info("%s is ready", os.fsdecode(project.root))
         self.problem = None
@@ -168,6 +179,7 @@ class IndexingThread(threading.Thread):
     def _index(self, batch: list[File]) -> None:
         project, table = self.project, self.project.table
         results = project.writer.index_files(batch)
+        self._indexed += len(batch)
         with project.lock:
             for result in results:
                 file = result.file
@@ -247,6 +259,7 @@ class IndexingThread(threading.Thread):
                     content = self.pending_symbols.pop(content_id, None)
                     if content is not None:
                         content.symbols = result.outcome
+                        self.note_content(content)
                 elif content_id not in self.project.table.contents:
                     self.pending_symbols.pop(content_id, None)
             self.settled.notify_all()
@@ -256,6 +269,8 @@ class IndexingThread(threading.Thread):
         """A little upkeep while nothing else is to do."""
         now = time.monotonic()
         if now - self._collected_at > COLLECT_SECONDS:
+            with self.project.lock:
+                self.without_outline = {id_: content for id_, content in self.without_outline.items() if content.files}
             if self.project.writer.collect():
                 return True
             self._collected_at = now

@@ -178,7 +178,9 @@ class _Driver:
             self._start_process()
             until += _START_SECONDS
         process = self.process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         data = pickle.dumps(replace(job, deadline_seconds=min(job.deadline_seconds, self.pool.file_seconds)))
         try:
             process.stdin.write(LENGTH.pack(len(data)) + data)

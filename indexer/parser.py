@@ -197,6 +197,8 @@ _KINDS = (
 )
 
 _before_node = operator.itemgetter(0, 1, 2, 3)
+_start_byte = operator.attrgetter("start_byte")
+_end_byte = operator.attrgetter("end_byte")
 
 
 class _Sweep:
@@ -400,25 +402,27 @@ class _Sweep:
         return tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
 
     def _uses(self, own: set[int], token_spans: list[tuple[int, int]]) -> dict[str, list[tuple[int, int, int]]]:
-        found: dict[int, tuple[int, int]] = {}
+        # Columns instead of objects: a megabyte of source has a hundred thousand references.
+        ends: dict[int, int] = {}
+        roles: dict[int, int] = {}
         for capture, role in (("read", _READ), ("write", _WRITE), ("type", _TYPE), ("call", _CALL)):
-            for node in self.captures.get(capture, ()):
-                found[node.start_byte] = (node.end_byte, role)
-        for start, end in self.local_names:
-            found[start] = (end, _WRITE)
+            nodes = self.captures.get(capture, ())
+            starts = list(map(_start_byte, nodes))
+            ends.update(zip(starts, map(_end_byte, nodes), strict=True))
+            roles.update(dict.fromkeys(starts, role))
+        ends.update(self.local_names)
+        roles.update(dict.fromkeys((start for start, _ in self.local_names), _WRITE))
         text = self.text
         for span_start, span_end in token_spans:
             for token in _TOKEN.finditer(text, span_start, span_end):
-                if (
-                    token.lastgroup is not None
-                    and token.start() not in found
-                    and token[token.lastgroup].decode() not in self.rules.keywords
-                ):
-                    found[token.start()] = (token.end(token.lastgroup), _CALL if token.lastgroup == "called" else _READ)
+                group, start = token.lastgroup, token.start()
+                if group is not None and start not in ends and token[group].decode() not in self.rules.keywords:
+                    ends[start] = token.end(group)
+                    roles[start] = _CALL if group == "called" else _READ
         for node in self.captures.get("ignore", ()):
-            found.pop(node.start_byte, None)
+            ends.pop(node.start_byte, None)
         for start in own:
-            found.pop(start, None)
+            ends.pop(start, None)
         spans = sorted(self.import_spans)
         names: dict[bytes, list[tuple[int, int, int]]] = {}
         line, line_start = 1, 0
@@ -426,8 +430,7 @@ class _Sweep:
         counted, characters = 0, 0  # of the line, to the last name: a line of a megabyte is decoded once
         span = 0
         is_ascii = self._is_ascii
-        for start in sorted(found):
-            end, role = found[start]
+        for start in sorted(ends):
             while start > line_end:
                 line += 1
                 line_start = counted = line_end + 1
@@ -435,15 +438,14 @@ class _Sweep:
                 line_end = _end_of_line(text, line_start)
             while span < len(spans) and spans[span][1] <= start:
                 span += 1
-            if span < len(spans) and spans[span][0] <= start:
-                role = _IMPORT
+            role = _IMPORT if span < len(spans) and spans[span][0] <= start else roles[start]
             if is_ascii:
                 column = start - line_start + 1
             else:
                 characters += len(text[counted:start].decode("utf-8", "replace"))
                 counted = start
                 column = characters + 1
-            name = text[start:end]
+            name = text[start : ends[start]]
             uses = names.get(name)
             if uses is None:
                 names[name] = [(line, column, role)]
@@ -451,7 +453,7 @@ class _Sweep:
                 uses.append((line, column, role))
         uses_by_name = {name.decode("utf-8", "replace"): uses for name, uses in names.items() if name}
         for byte, name in self.bound:
-            if byte not in found:
+            if byte not in ends:
                 uses_by_name.setdefault(name, []).append((*self._places[byte], _IMPORT))
                 uses_by_name[name].sort()
         return uses_by_name

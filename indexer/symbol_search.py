@@ -1,11 +1,12 @@
 """Symbol occurrences: the name index names contents, their packed outlines give places, the file on disk gives the snippet.
 
 A qualified name is compared with the definition's own chain (its enclosing elements, then its module) at query time, so that
-renaming a folder re-parses nothing. Invariant: every occurrence is checked against the line on disk before it is returned.
+renaming a folder re-parses nothing. Invariant: an occurrence comes from the outline of the very bytes its file holds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,6 @@ class Occurrence:
     type: str
     kind: str | None
     fqn: str | None
-    snippet: str
 
 
 class SymbolSearch:
@@ -101,26 +101,10 @@ class SymbolSearch:
             ).fetchone()[0]
         return {"symbols": symbols, "occurrences": symbols + references, "failed": failed}
 
-    def left_out(self, scope: Scope) -> dict[str, int]:
-        """Files of the scope that have a language but no symbols, by reason."""
-        with self.lock:
-            counted: dict[str, int] = {}
-            for content in self.table.contents.values():
-                if content.symbols in {"too_large", "failed"}:
-                    for file in content.files:
-                        if languages.parsed_language_of(file.path) is not None and scope.contains(file.path):
-                            counted[content.symbols] = counted.get(content.symbols, 0) + 1
-        return counted
-
     def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
         """What an answer vouches for: files of the scope with symbols, and those without by reason."""
         with self.lock:
-            files = sum(
-                1
-                for file in scope.files(self.table)
-                if (language is None and languages.parsed_language_of(file.path) is not None)
-                or (language is not None and _has_language(file.path, language))
-            )
+            files = sum(1 for file in scope.files(self.table) if _has_language(file.path, language))
         return {"files_searched": files - sum(left_out.values()), "skipped": left_out}
 
     def _files_naming(self, column: str, name: str, scope: Scope, language: str | None) -> list[tuple[bytes, int]]:
@@ -136,7 +120,7 @@ class SymbolSearch:
                 for (id_,) in rows
                 if id_ in contents
                 for file in contents[id_].files
-                if scope.contains(file.path) and _has_language(file.path, language)
+                if scope.contains(file.path) and (language is None or _has_language(file.path, language))
             ]
         return sorted(found)
 
@@ -170,14 +154,9 @@ class SymbolSearch:
         self, path: bytes, content_id: int, qualifiers: list[str], bare: str, found_names: set[str]
     ) -> Iterator[Occurrence]:
         found = list(self._matching(path, content_id, qualifiers, bare))
-        if not found:
-            return
-        lines = self._lines(path)
         for definition, fqn in sorted(found, key=lambda pair: (pair[0].line, pair[0].column)):
-            snippet = _snippet(lines, definition.line, definition.column, bare)
-            if snippet is not None:
-                found_names.add(fqn)
-                yield Occurrence(0, path, definition.line, definition.column, "definition", definition.kind, fqn, snippet)
+            found_names.add(fqn)
+            yield Occurrence(0, path, definition.line, definition.column, "definition", definition.kind, fqn)
 
     def _references(
         self, path: bytes, content_id: int, qualifiers: list[str], bare: str, fqn: str | None
@@ -186,19 +165,8 @@ class SymbolSearch:
         positions = reference_positions(blob, bare) if blob else []
         if not positions or (qualifiers and not _mentions(definitions_blob, blob, qualifiers[-1], bare, path)):
             return
-        lines = self._lines(path)
         for line, column, role in positions:
-            snippet = _snippet(lines, line, column, bare)
-            if snippet is not None:
-                type_ = "import" if role == "import" else "reference"
-                yield Occurrence(1, path, line, column, type_, None, fqn, snippet)
-
-    def _lines(self, path: bytes) -> list[bytes]:
-        try:
-            data, _ = read_regular(self.root + b"/" + path)
-        except Unreadable:
-            return []
-        return (decode(data)[1] or b"").split(b"\n")
+            yield Occurrence(1, path, line, column, "import" if role == "import" else "reference", None, fqn)
 
 
 def split_name(name: str) -> tuple[list[str], str]:
@@ -244,26 +212,31 @@ def _mentions(definitions_blob: bytes, blob: bytes, qualifier: str, bare: str, p
 
 
 def _has_language(path: bytes, language: str | None) -> bool:
-    if language is None:
-        return True
     found = languages.parsed_language_of(path)
-    if found is None:
-        return False
+    if found is None or language is None:
+        return found is not None
     # A header is C or C++ by its text, and TSX is TypeScript to whoever asks for TypeScript.
     return found.name == language or (language, found.name) in {("cpp", "c"), ("typescript", "tsx")} and (
         found.name != "c" or path.endswith(b".h")
     )
 
 
-def _snippet(lines: list[bytes], line: int, column: int, name: str) -> str | None:
-    """The line, cut around the name where it is long; None where the name is not there (any more)."""
-    if not 0 < line <= len(lines):
-        return None
-    text = lines[line - 1].decode()
-    if not text.startswith(name, column - 1) and name not in text:
-        return None
-    if len(text) <= SNIPPET_CHARS_MAX:
-        return text.strip()
-    start = max(0, column - 1 - SNIPPET_CHARS_MAX // 3)
-    return text[start : start + SNIPPET_CHARS_MAX].strip()
+class Snippets:
+    """The lines of occurrences, from the files as they are now; the last file read is kept, as occurrences come file by file."""
 
+    def __init__(self, root: bytes) -> None:
+        self.root = root
+        self._path = b""
+        self._lines: list[bytes] = []
+
+    def of(self, found: Occurrence) -> str:
+        """The line of an occurrence, cut around it where it is long; empty where the file has changed this instant."""
+        if found.path != self._path:
+            self._path, self._lines = found.path, []
+            with contextlib.suppress(Unreadable):
+                self._lines = (decode(read_regular(self.root + b"/" + found.path)[0])[1] or b"").split(b"\n")
+        if found.line > len(self._lines):
+            return ""
+        text = self._lines[found.line - 1].decode()
+        start = max(0, found.column - 1 - SNIPPET_CHARS_MAX // 3) if len(text) > SNIPPET_CHARS_MAX else 0
+        return text[start : start + SNIPPET_CHARS_MAX].strip()

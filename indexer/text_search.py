@@ -33,6 +33,7 @@ RAREST = 6  # trigrams asked of the index per conjunction: more cost more than t
 COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
 READ_FIRST = 400  # candidates read here before ripgrep is asked to narrow the rest: a full page often comes sooner
 RIPGREP_FILES_MIN = 2_000  # below it a process costs more than it spares
+ROW_COUNTS_MAX = 50_000  # trigrams whose counts are remembered: a few MB
 RIPGREP_FILES = 40_000  # in one go; a page that is full stops before the next
 
 
@@ -66,6 +67,8 @@ class TextSearch:
         self.lock = lock
         self.ripgrep = program
         self._counted: dict[Scope, tuple[int, int, Counter[str]]] = {}
+        self._row_counts: dict[bytes, int] = {}
+        """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
     def search(self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None) -> Iterator[FileMatches]:
         """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
@@ -138,7 +141,7 @@ class TextSearch:
             rows = connection.execute("SELECT max(id) FROM text_row").fetchone()[0]
             if not rows:
                 return []
-            expression, estimate = _expression(connection, query, rows)
+            expression, estimate = self._expression(connection, query, rows)
             if expression is None or estimate > COMMON_SHARE * rows:
                 return None
             found = connection.execute(
@@ -147,6 +150,39 @@ class TextSearch:
                 (expression,),
             )
             return [content_id for (content_id,) in found]
+
+    def forget_counts(self) -> None:
+        """Call when the index was optimized."""
+        self._row_counts.clear()
+
+    def _row_count(self, connection: Any, trigram: bytes) -> int:
+        if not self._row_counts or len(self._row_counts) > ROW_COUNTS_MAX:
+            rows = connection.execute("SELECT term, row_count FROM common_trigram")
+            self._row_counts = {term.replace("\u03bc", "\xb5").encode("latin-1"): count for term, count in rows}
+        known = self._row_counts.get(trigram)
+        if known is None:
+            row = connection.execute("SELECT doc FROM text_vocabulary WHERE term = ?", (_term(trigram),)).fetchone()
+            known = self._row_counts[trigram] = row[0] if row else 0
+        return known
+
+    def _expression(self, connection: Any, query: TrigramQuery, rows: int) -> tuple[str | None, int]:
+        """`query` as an FTS5 expression and an upper bound of its rows; None where it narrows nothing."""
+        match query:
+            case Trigram(value):
+                return _quoted(value), self._row_count(connection, value)
+            case AllOf(parts):
+                known = [(n, text) for text, n in (self._expression(connection, part, rows) for part in parts) if text]
+                if not known:
+                    return None, rows
+                known.sort()
+                useful = [pair for pair in known[:RAREST] if pair[0] <= COMMON_SHARE * rows] or known[:1]
+                return "(" + " AND ".join(text for _, text in useful) + ")", known[0][0]
+            case AnyOf(parts):
+                every = [self._expression(connection, part, rows) for part in parts]
+                if any(text is None for text, _ in every):
+                    return None, rows
+                return "(" + " OR ".join(str(text) for text, _ in every) + ")", min(sum(n for _, n in every), rows)
+        return None, rows
 
     def _narrowed(self, pattern: Pattern, paths: list[bytes], search: Search) -> Iterator[bytes]:
         assert self.ripgrep is not None
@@ -173,28 +209,9 @@ def _is_plain(file: File | None) -> bool:
     return file.plain_version == file.version
 
 
-def _expression(connection: Any, query: TrigramQuery, rows: int) -> tuple[str | None, int]:
-    """`query` as an FTS5 expression and an upper bound of its rows; None where it narrows nothing."""
-    match query:
-        case Trigram(value):
-            counted = connection.execute(
-                "SELECT doc FROM text_vocabulary WHERE term = ?", (value.decode("latin-1"),)
-            ).fetchone()
-            return _quoted(value), counted[0] if counted else 0
-        case AllOf(parts):
-            known = [(estimate, text) for text, estimate in (_expression(connection, p, rows) for p in parts) if text]
-            if not known:
-                return None, rows
-            known.sort()
-            useful = [pair for pair in known[:RAREST] if pair[0] <= COMMON_SHARE * rows] or known[:1]
-            return "(" + " AND ".join(text for _, text in useful) + ")", known[0][0]
-        case AnyOf(parts):
-            every = [_expression(connection, part, rows) for part in parts]
-            if any(text is None for text, _ in every):
-                return None, rows
-            total = sum(estimate for _, estimate in every)
-            return "(" + " OR ".join(str(text) for text, _ in every) + ")", min(total, rows)
-    return None, rows
+def _term(trigram: bytes) -> str:
+    """A trigram as the vocabulary stores it: the tokenizer folds the micro sign to the Greek letter."""
+    return trigram.decode("latin-1").replace("\xb5", "\u03bc")
 
 
 def _quoted(value: bytes) -> str:

@@ -6,6 +6,7 @@ its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, w
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -87,6 +88,7 @@ def main() -> None:
     memory_bytes = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.disable()  # a parse makes many objects and no cycles: collecting costs a quarter of its time
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whoever prints must not break the wire
     jobs = sys.stdin.buffer
@@ -98,6 +100,7 @@ def main() -> None:
         answers.write(LENGTH.pack(len(result)))
         answers.write(result)
         answers.flush()
+        gc.collect(1)
 
 
 def _receive(jobs: BinaryIO) -> ParseJob | None:

@@ -33,6 +33,7 @@ BATCH_FILES_MAX = 200  # longer transactions make readers wait: p99 3.5 ms at 20
 BATCH_BYTES_MAX = 4_000_000
 KEEP_UNUSED_SECONDS = 7 * 24 * 3600  # a branch left is often a branch returned to
 KEEP_UNUSED_SHARE = 0.25  # of the contents in use; the oldest beyond it are collected at once
+COMMON_PART = 20  # a trigram in more than one row of so many is common
 _MERGE_PAGES = 64  # of the text index in one idle step: a few ms
 
 
@@ -158,10 +159,22 @@ class Writer:
 
     def optimize_text(self) -> None:
         """One segment after the first pass: the smallest and fastest form of the text index."""
+        with self.database.transaction() as connection:
+            connection.execute("INSERT INTO text_index (text_index) VALUES ('optimize')")
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM common_trigram")
+            connection.execute(
+                """INSERT INTO common_trigram SELECT term, doc FROM text_vocabulary
+                   WHERE doc > (SELECT max(id) FROM text_row) / ?""",
+                (COMMON_PART,),
+            )
         with self.database.lock:
-            self.database.writer.execute("INSERT INTO text_index (text_index) VALUES ('optimize')")
-            self.database.writer.execute("INSERT INTO symbol_name (symbol_name) VALUES ('optimize')")
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def optimize_names(self) -> None:
+        """Likewise for the name index, after the first pass over symbols."""
+        with self.database.transaction() as connection:
+            connection.execute("INSERT INTO symbol_name (symbol_name) VALUES ('optimize')")
 
     def merge_text(self) -> bool:
         """One small step of merging segments; whether it did anything."""

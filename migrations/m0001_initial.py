@@ -11,6 +11,8 @@ text_row      a row of the trigram index -> its content. Rows are line-aligned p
               whole), so that a match always lies within one row.
 text_index    FTS5 trigrams over canonical text decoded as Latin-1 (any bytes index). Contentless, without positions: it
               narrows, the bytes on disk decide. Measured: 11.5 % of the Linux kernel; 16-KiB rows 14.8 %, positions 170 %.
+common_trigram  how many rows hold a trigram, for those in more than a twentieth of all: counting one of these costs up to 2 ms,
+              counting a rare one nothing. Made when the text index is optimized; the planner's estimates need no more.
 symbol        per content: packed definitions and imports, and packed references (indexer/outline.py). One blob per content
               instead of a row per occurrence: a fifth of the space, and a file costs two inserts instead of hundreds.
 symbol_name   FTS5 name -> contents that define or refer to it (rowid = content id), the way into `symbol`. It folds case;
@@ -57,6 +59,7 @@ _TABLES = (
         text, tokenize = 'trigram', detail = none, content = '', contentless_delete = 1
     )""",
     "INSERT INTO text_index (text_index, rank) VALUES ('automerge', 0)",
+    "CREATE TABLE common_trigram (term TEXT PRIMARY KEY, row_count INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE VIRTUAL TABLE text_vocabulary USING fts5vocab (text_index, 'row')",
     """CREATE TABLE symbol (
         content_id INTEGER PRIMARY KEY REFERENCES content (id),

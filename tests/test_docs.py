@@ -37,7 +37,7 @@ def test_defaults_in_the_readme_are_those_of_the_settings():
 
 
 def test_every_verb_in_the_readme_has_help_with_an_example():
-    mentioned = set(re.findall(r"\bctxd ([a-z]+)\b", "\n".join(re.findall(r"`(ctxd [^`]*)`|^(ctxd .*)$", README, re.MULTILINE)[0])))
+    mentioned = set(re.findall(r"(?:`|^|\$ )ctxd ([a-z]+)", README, re.MULTILINE))
     for verb in sorted(mentioned | set(verbs())):
         assert f"ctxd {verb}" in help_of(verb), verb
 

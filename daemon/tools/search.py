@@ -12,7 +12,7 @@ from ctxd.daemon.tool import Call, Page, Params, ToolError, cut, read_cursor, to
 from ctxd.indexer import languages
 from ctxd.indexer.pattern import Pattern, PatternError, compile_pattern
 from ctxd.indexer.scope import Scope
-from ctxd.indexer.symbol_search import Occurrence, split_name
+from ctxd.indexer.symbol_search import Occurrence, Snippets, split_name
 from ctxd.indexer.text_search import FileMatches, Search
 
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Size limit of the answer")]
@@ -237,7 +237,8 @@ class SymbolParams(Params):
 def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     if not (params.find_definitions or params.find_references):
         raise ToolError("find_definitions and find_references are both false", "Set at least one of them to true")
-    if not split_name(params.symbol_name)[1]:
+    bare = split_name(params.symbol_name)[1]
+    if not bare or not bare.isprintable():
         raise ToolError(f"symbol_name {params.symbol_name!r} holds no name", "Give a name such as get, Client.get or std::sort")
     language = _language(params.language)
     project = call.view.project
@@ -259,6 +260,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
     rank, path, line, column = _symbol_place(params)
     page = Page(params)
+    snippets = Snippets(project.root)
     stopped = False
     for found in project.symbols.occurrences(
         params.symbol_name,
@@ -270,7 +272,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         after=(rank, path),
     ):
         if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
-            lambda one=found: _shown(call, one),
+            lambda one=found: _shown(call, one, snippets),
             [found.rank, found.path.decode("latin-1"), found.line, found.column],
         ):
             break
@@ -282,7 +284,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         "occurrence_count": page.count,
         **page.tail(stopped=stopped, timed_out=call.timed_out()),
     }
-    left_out = project.symbols.left_out(scope)
+    left_out = project.without_outline(scope)
     if not page.results or left_out:
         result["coverage"] = project.symbols.coverage(scope, language, left_out)
     if stale:
@@ -290,13 +292,13 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     return result
 
 
-def _shown(call: Call, found: Occurrence) -> dict[str, Any]:
+def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
     occurrence: dict[str, Any] = {
         "file_path": call.view.shown(found.path),
         "line_number": found.line,
         "column_number": found.column,
         "type": found.type,
-        "snippet": found.snippet,
+        "snippet": snippets.of(found),
     }
     if found.kind is not None:
         occurrence["kind"] = found.kind

@@ -230,9 +230,3 @@ def node_text(node: Any, text: bytes) -> str:
 
 def children_of_type(node: Any, *types: str) -> Iterator[Any]:
     return (child for child in node.named_children if child.type in types)
-
-
-def parsed_language_of(path: bytes) -> Language | None:
-    """The language of a file by its name, where ctxd extracts symbols of it."""
-    language = language_of(path)
-    return language if language is not None and language.has_symbols else None

@@ -6,6 +6,7 @@ not close what they open. A wrong guess costs a definition, never a reference: b
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -92,9 +93,8 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
             current = following
     else:
         return None
-    if current is None or (kind == "function") != is_function and kind in ("function", "variable"):
-        if not (kind == "function" and current is not None and current.type == "operator_cast"):
-            return None
+    if current is None or (kind != "type" and is_function != (kind == "function") and current.type != "operator_cast"):
+        return None
     if kind == "variable" and _EXTERN.search(head):
         return None
     return current, parameters if kind == "function" else None, owner
@@ -112,43 +112,42 @@ _TEMPLATE_ARGUMENTS = re.compile(r"\s*<.*>")
 
 # Words around declarations.
 
-_ATTRIBUTES = (
-    rb"__(?:init|exit|meminit|devinit|cpuinit|ref|net_init|net_exit|initdata\w*|initconst\w*|exitdata|refdata|refconst|read_mostly|ro_after_init"
-    rb"|user|kernel|iomem|percpu|rcu|force|nocast|bitwise|private|safe|used|unused|maybe_unused|always_unused|packed|must_check|always_inline"
-    rb"|noreturn|weak|pure|cold|hot|visible|deprecated|latent_entropy|randomize_layout|no_randomize_layout|noclone|flatten|malloc|nonstring"
-    rb"|cacheline_aligned\w*|sched|lockfunc|kprobes|cpuidle|no_kcsan|no_sanitize\w*|cdecl|stdcall|fastcall|ptr_t)|____cacheline_aligned\w*"
-    rb"|asmlinkage|noinline\w*|notrace|noreturn_attr|__forceinline|__flatten|__THROW\w*|__wur|__nonnull\b[ \t]*\(\([^()]*\)\)|__attribute_\w+__"
-)
-_WITH_ARGUMENTS = (
-    rb"__(?:printf|scanf|aligned|acquires?|releases?|must_hold|section|alloc_size|assume_aligned|counted_by|cond_acquires|guarded_by"
-    rb"|bpf_kfunc_\w+|designated_init|diagnose_as|error|warning|cond_lock|attribute_const|nonnull|declspec)"
-)
+# The patterns begin with what they look for, without a look-behind: so the search leaps from one candidate to the next.
+
 _ATTRIBUTE = re.compile(
-    rb"\b(?:"
-    + _WITH_ARGUMENTS
-    + rb"[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*[\w*;{=,)\]])|(?:"
-    + _ATTRIBUTES
-    + rb")\b(?![ \t]*\())"
+    rb"__(?:"
+    rb"(?:init|exit|meminit|devinit|cpuinit|ref|net_init|net_exit|initdata\w*|initconst\w*|exitdata|refdata|refconst|read_mostly"
+    rb"|ro_after_init|user|kernel|iomem|percpu|rcu|force|nocast|bitwise|private|safe|used|unused|maybe_unused|always_unused|packed"
+    rb"|must_check|always_inline|forceinline|noreturn|weak|pure|cold|hot|visible|deprecated|latent_entropy|randomize_layout"
+    rb"|no_randomize_layout|noclone|flatten|malloc|nonstring|(?:__)?cacheline_aligned\w*|sched|lockfunc|kprobes|cpuidle|no_kcsan"
+    rb"|no_sanitize\w*|cdecl|stdcall|fastcall|THROW\w*|wur|attribute_\w+__)\b(?![ \t]*\()"
+    rb"|(?:printf|scanf|aligned|acquires?|releases?|must_hold|section|alloc_size|assume_aligned|counted_by|cond_acquires|guarded_by"
+    rb"|designated_init|diagnose_as|error|warning|cond_lock|nonnull|declspec)"
+    rb"[ \t]*\((?:[^();{}]|\([^();{}]*\)){0,200}\)(?=\s*[\w*;{=,)\]]))"
 )
-_BETWEEN_TYPE_AND_NAME = re.compile(
-    rb"(?<=[\w*>])[ \t]+\**([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?=[ \t]+\**[A-Za-z_]\w*[ \t]*\()"
+_ATTRIBUTE_WORDS = (b"asmlinkage", b"noinline", b"notrace")
+_ATTRIBUTE_WORD = re.compile(rb"(?:asmlinkage|noinline\w*|notrace)\b")
+_UPPER_CASE_WORD = re.compile(rb"[A-Z](?<!\w.)[A-Z0-9_]{2,}+(?=\(|[ \t\n]+[A-Za-z_*])")
+_UNDERSCORE_WORD = re.compile(rb"__(?<!\w__)[a-z]\w*+(?<!_t)(?=\(|[ \t\n]+[A-Za-z_*])")
+_NAME_AFTER = re.compile(rb"[ \t]+\**[A-Za-z_]\w*[ \t]*\(")
+_ARGUMENTS = re.compile(rb"\([^()\n]{0,200}\)")
+_TYPE_AFTER = re.compile(
+    rb"[ \t\n]+(?:(?:const|unsigned|struct|class|template|static|inline|constexpr|void|auto)\b"
+    rb"|[A-Za-z_][\w:<>]*[ \t]+\**&?[ \t]*[A-Za-z_~]\w*[ \t]*[(;=\[:])"
 )
-_BEFORE_TYPE = re.compile(
-    rb"(?:^[ \t]*|(?<=\bstatic )|(?<=\binline )|(?<=\bvirtual )|(?<=\bextern ))([A-Z][A-Z0-9_]{2,}|__[a-z]\w*[a-su-z])(?:\([^()\n]{0,200}\))?"
-    rb"(?=[ \t\n]+(?:(?:const|unsigned|struct|class|template|static|inline|constexpr|void|auto)\b|[A-Za-z_][\w:<>]*[ \t]+\**&?[ \t]*[A-Za-z_~]\w*[ \t]*[(;=\[:]))",
-    re.MULTILINE,
-)
+_TYPE_BEFORE = re.compile(rb"[\w*>][ \t]+\**$")
+_START_OR_SPECIFIER_BEFORE = re.compile(rb"(?:^|\n|\b(?:static|inline|virtual|extern)[ \t])[ \t]*$")
+_BEFORE_BYTES_MAX = 120
 _CLASS_MACRO = re.compile(
     rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
 )
-_ALONE_ON_LINE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9_]{3,}(?:\([^()\n]{0,200}\))?)[ \t]*$", re.MULTILINE)
+_ALONE_ON_LINE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\([^()\n]{0,200}\))?)[ \t]*$", re.MULTILINE)
 _AFTER_PARAMETERS = re.compile(
     rb"\)[ \t\n]*(?:(?:const|noexcept|override)[ \t\n]*)?([A-Z][A-Z0-9_]{3,}(?:\([^(){};\n]{0,200}(?:\([^()\n]{0,200}\))?[^(){};\n]{0,200}\))?)"
     rb"(?=[ \t\n]*(?:[{;]|override\b|const\b|noexcept\b|= *0))"
 )
-_AFTER_MEMBER = re.compile(
-    rb"(?<![\w:<>*&])\w[\w:<>*&]*[ \t]+\**(\w+)[ \t]+([A-Z][A-Z0-9_]{3,}\([^(){};\n]{0,200}\))(?=[ \t]*;)"
-)
+_AFTER_MEMBER = re.compile(rb"[A-Z](?<!\w.)[A-Z0-9_]{3,}+\([^(){};\n]{0,200}\)(?=[ \t]*;)")
+_MEMBER_BEFORE = re.compile(rb"\w[\w:<>*&]*[ \t]+\**(\w+)[ \t]+$")
 _NEVER_BEFORE = frozenset(
     (
         b"return", b"goto", b"case", b"else", b"define", b"undef", b"ifdef", b"ifndef", b"struct", b"union", b"enum", b"class",
@@ -165,18 +164,41 @@ _NEVER_MACRO = frozenset(
 
 
 def prepare(text: bytes) -> Prepared:
-    spans: list[tuple[int, int]] = []
-    if b"__" in text or b"asmlinkage" in text or b"noinline" in text or b"notrace" in text:
-        spans += [match.span() for match in _ATTRIBUTE.finditer(text) if not _in_directive(text, match.start())]
-    for pattern in (_BETWEEN_TYPE_AND_NAME, _BEFORE_TYPE):
+    spans = [
+        match.span()
+        for match in _ATTRIBUTE.finditer(text)
+        if _is_word_start(text, match.start()) and not _in_directive(text, match.start())
+    ]
+    if any(word in text for word in _ATTRIBUTE_WORDS):
+        spans += [match.span() for match in _ATTRIBUTE_WORD.finditer(text) if _is_word_start(text, match.start())]
+    for pattern in (_UPPER_CASE_WORD, _UNDERSCORE_WORD):
         for match in pattern.finditer(text):
+            start, end = match.span()
+            before = text[max(0, start - _BEFORE_BYTES_MAX) : start]
+            if _NAME_AFTER.match(text, end) and _TYPE_BEFORE.search(before):
+                pass
+            elif _START_OR_SPECIFIER_BEFORE.search(before):
+                arguments = _ARGUMENTS.match(text, end)
+                if arguments:
+                    end = arguments.end()
+                if not _TYPE_AFTER.match(text, end):
+                    continue
+            else:
+                continue
             if (
-                match[1] not in _NEVER_MACRO
-                and _word_before(text, match.start(1)) not in _NEVER_BEFORE
-                and not _in_directive(text, match.start(1))
+                match[0] not in _NEVER_MACRO
+                and _word_before(text, start) not in _NEVER_BEFORE
+                and not _in_directive(text, start)
             ):
-                spans.append((match.start(1), match.end()))
+                spans.append((start, end))
     return _blanked(text, spans, _unbalanced_branches(text))
+
+
+def _is_word_start(text: bytes, byte: int) -> bool:
+    return not byte or not (text[byte - 1 : byte].isalnum() or text[byte - 1] == _UNDERSCORE)
+
+
+_UNDERSCORE = ord("_")
 
 
 def _blanked(text: bytes, words: list[tuple[int, int]], branches: list[tuple[int, int]]) -> Prepared:
@@ -196,7 +218,10 @@ def prepare_cpp(text: bytes) -> Prepared:
     spans += [
         match.span(1) for match in _AFTER_PARAMETERS.finditer(prepared.text) if not _in_directive(text, match.start(1))
     ]
-    spans += [match.span(2) for match in _AFTER_MEMBER.finditer(prepared.text) if match[1] not in _NEVER_BEFORE]
+    for match in _AFTER_MEMBER.finditer(prepared.text):
+        before = _MEMBER_BEFORE.search(prepared.text[max(0, match.start() - _BEFORE_BYTES_MAX) : match.start()])
+        if before and before[1] not in _NEVER_BEFORE:
+            spans.append(match.span())
     spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(prepared.text) if _stands_alone(prepared.text, match)]
     more = _blanked(prepared.text, spans, [])
     return Prepared(more.text, prepared.tokens + more.tokens)
@@ -236,7 +261,7 @@ def _in_directive(text: bytes, byte: int) -> bool:
 
 # Conditional branches.
 
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+_DIRECTIVE = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _BRACE_OR_OPAQUE = re.compile(rb"/\*(?s:.*?)\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]")
 
 
@@ -249,6 +274,8 @@ def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
     open_ifs: list[list[tuple[int, int]]] = []
     for match in _DIRECTIVE.finditer(text):
         word = match[1]
+        if not _starts_line(text, match.start()):
+            continue
         if word in (b"if", b"ifdef", b"ifndef"):
             open_ifs.append([match.span()])
         elif open_ifs:
@@ -257,7 +284,7 @@ def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
                 directives = open_ifs.pop()
                 if len(open_ifs) > _IFS_MAX:
                     continue
-                inside = list(zip(directives, directives[1:], strict=False))
+                inside = list(itertools.pairwise(directives))
                 if len(inside) == 1 and not open_ifs and directives[-1][0] - directives[0][1] > len(text) // 2:
                     continue  # the guard of a header
                 if any(_is_unbalanced(text, before[1], after[0]) for before, after in inside):
@@ -265,6 +292,10 @@ def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
                     spans += [(before[0], after[0]) for before, after in inside[1:]]
                     spans.append(directives[-1])
     return spans
+
+
+def _starts_line(text: bytes, byte: int) -> bool:
+    return not text[text.rfind(b"\n", max(0, byte - _LINE_BYTES_MAX), byte) + 1 : byte].strip()
 
 
 def _is_unbalanced(text: bytes, start: int, end: int) -> bool:

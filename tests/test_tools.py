@@ -1,0 +1,205 @@
+"""Bad input to every tool: a clear error or a correct answer, never a bug."""
+
+import os
+import random
+import sys
+
+import pytest
+from projects import opened, ready, write
+
+from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.view import View
+
+GOOD = {
+    "search_text_pattern": {"query": "x"},
+    "find_symbol_occurrences": {"symbol_name": "x"},
+    "find_files_by_name": {"name_pattern": "*"},
+}
+
+
+def call(view, tool, **arguments):
+    return TOOLS[tool].call(Call(view), arguments)
+
+
+def error(view, tool, **arguments):
+    with pytest.raises(ToolError) as caught:
+        call(view, tool, **arguments)
+    return str(caught.value)
+
+
+@pytest.fixture
+def view(project):
+    return View(project)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("search_text_pattern", {}, ["query", "required"]),
+        ("search_text_pattern", {"query": ""}, ["query", "empty"]),
+        ("search_text_pattern", {"query": 7}, ["query", "string", "7"]),
+        ("search_text_pattern", {"query": "x", "is_regexp": True}, ["is_regexp", "is_regex"]),
+        ("search_text_pattern", {"query": "x", "context_lines": 11}, ["context_lines", "11", "10"]),
+        ("search_text_pattern", {"query": "x", "context_lines": "2"}, ["context_lines", "integer"]),
+        ("search_text_pattern", {"query": "x", "target_paths": "src"}, ["target_paths", "list"]),
+        ("search_text_pattern", {"query": "x", "target_paths": ["../x"]}, ["../x", "outside"]),
+        ("search_text_pattern", {"query": "x", "target_paths": ["/etc/passwd"]}, ["/etc/passwd", "outside"]),
+        ("search_text_pattern", {"query": "x", "target_paths": ["nothing"]}, ["nothing", "no file or folder"]),
+        ("search_text_pattern", {"query": "x", "target_paths": [""]}, ["empty"]),
+        ("search_text_pattern", {"query": "x", "target_paths": ["a\0b"]}, ["NUL"]),
+        ("search_text_pattern", {"query": "x", "target_paths": ["\ud800"]}, ["file name"]),
+        ("search_text_pattern", {"query": "(", "is_regex": True}, ["Invalid pattern"]),
+        ("search_text_pattern", {"query": "a\nb"}, ["line"]),
+        ("search_text_pattern", {"query": "x", "file_extensions": [""]}, ["file_extensions"]),
+        ("search_text_pattern", {"query": "x", "cursor": "garbage!"}, ["cursor"]),
+        ("search_text_pattern", {"query": "x", "max_tokens": 1}, ["max_tokens", "200"]),
+        ("find_symbol_occurrences", {"symbol_name": "x", "find_definitions": False, "find_references": False}, ["both false"]),
+        ("find_symbol_occurrences", {"symbol_name": "."}, ["no name"]),
+        ("find_symbol_occurrences", {"symbol_name": "x", "language": "pyhton"}, ["pyhton", "python"]),
+        ("find_files_by_name", {"name_pattern": "[a"}, ["[", "]"]),
+        ("find_files_by_name", {"name_pattern": "x", "path": "nowhere"}, ["nowhere"]),
+        ("find_files_by_name", {"pattern": "x"}, ["pattern", "name_pattern"]),
+    ],
+)
+def test_a_wrong_argument_gets_an_error_that_says_what_to_do(view, tool, arguments, words):
+    message = error(view, tool, **arguments)
+    assert [word for word in words if word not in message] == []
+
+
+def test_errors_have_the_shape_of_their_specification(view):
+    error = ToolError("m", "h", name="FileNotFoundError")
+    assert TOOLS["search_text_pattern"].error(error) == {
+        "status": "error",
+        "matches": [],
+        "match_count": 0,
+        "error_message": "m. h",
+    }
+    assert TOOLS["find_symbol_occurrences"].error(error)["status"] == "error"
+    assert TOOLS["find_files_by_name"].error(error) == {"error": "FileNotFoundError: m. h"}
+
+
+def test_a_cursor_of_another_query_is_refused(view, folder):
+    write(folder, {"a.txt": "x\n" * 50, "b.py": "x = 1\n"})
+    page = call(view, "search_text_pattern", query="x", max_tokens=200)
+    assert "another query" in error(view, "search_text_pattern", query="y", cursor=page["next_cursor"]) or "other arguments" in error(
+        view, "search_text_pattern", query="y", cursor=page["next_cursor"]
+    )
+
+
+def test_random_arguments_never_meet_a_bug(view, folder):
+    write(folder, {"a.py": "def x(): pass\n"})
+    chance = random.Random(1)
+    values = ["", "x", "\0", "a" * 5000, "(", "*", "**", "[", "{", "\\", "é", "../..", "/", ".", -1, 0, 1e9, True, None, [], [1], {}, ["x"]]
+    for tool, good in GOOD.items():
+        names = list(TOOLS[tool].params.model_fields)
+        for _ in range(300):
+            arguments = dict(good)
+            for name in chance.sample(names, chance.randint(1, 3)):
+                arguments[name] = chance.choice(values)
+            try:
+                assert isinstance(call(view, tool, **arguments), dict)
+            except ToolError as caught:
+                assert len(str(caught)) > 10  # noqa: PT017
+
+
+def test_odd_files_are_answered_for(view, project, folder):
+    write(
+        folder,
+        {
+            "binary.txt": b"needle\0",
+            "latin.txt": b"caf\xe9 needle\n",
+            "utf16.txt": "needle é\r\n".encode("utf-16"),
+            "invalid.txt": b"needle \xff\xfe\n",
+            "crlf.txt": b"needle\r\nend\r\n",
+            "empty.txt": b"",
+        },
+    )
+    os.mkfifo(folder / "fifo.txt")
+    (folder / "loop").symlink_to(".")
+    (folder / "out.txt").symlink_to("/etc/passwd")
+    (folder / "dangling.txt").symlink_to("nowhere")
+    big = folder / "big.txt"
+    with big.open("wb") as file:
+        file.write(b"needle\n" + b"0123456789abcde\n" * 1_000_000 + b"needle end\n")
+    for _ in range(2):  # before and after it is indexed
+        found = call(view, "search_text_pattern", query="needle", context_lines=0)
+        assert [(m["file_path"], m["line_number"]) for m in found["matches"]] == [
+            ("big.txt", 1),
+            ("big.txt", 1_000_002),
+            ("crlf.txt", 1),
+            ("invalid.txt", 1),
+            ("latin.txt", 1),
+            ("utf16.txt", 1),
+        ]
+        assert call(view, "search_text_pattern", query="needle$", is_regex=True)["match_count"] == 3
+        assert call(view, "search_text_pattern", query="café", context_lines=0)["matches"][0]["file_path"] == "latin.txt"
+        ready(project)
+    big.unlink()
+    assert "outside" in error(view, "search_text_pattern", query="x", target_paths=["out.txt"])
+    assert call(view, "search_text_pattern", query="needle", target_paths=["binary.txt"])["coverage"]["skipped"] == {"binary": 1}
+    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"]["skipped"] == {"ignored": 1}
+    assert "no file" in error(view, "search_text_pattern", query="x", target_paths=["dangling.txt"])
+    assert call(view, "search_text_pattern", query="needle", target_paths=["loop/latin.txt"])["match_count"] == 1
+
+
+def test_secrets_are_neither_found_nor_listed(view, folder):
+    write(folder, {".env": "TOKEN=hunter2\n", "id_rsa": "hunter2\n", ".env.example": "TOKEN=\n", "a.txt": "x\n"})
+    assert call(view, "search_text_pattern", query="hunter2", file_extensions=["*"])["match_count"] == 0
+    assert call(view, "find_files_by_name", name_pattern="*")["files"] == ["a.txt"]
+    found = call(view, "search_text_pattern", query="hunter2", target_paths=[".env"])
+    assert found["coverage"]["skipped"] == {"secret": 1}
+
+
+def test_hidden_files_are_found_only_where_a_path_names_them(view, folder):
+    write(folder, {".github/workflows/ci.yml": "needle\n", "a.yml": "needle\n", ".github/.deep/x.yml": "needle\n"})
+    assert call(view, "search_text_pattern", query="needle")["match_count"] == 1
+    assert call(view, "search_text_pattern", query="needle", target_paths=[".github"])["match_count"] == 1
+    assert call(view, "search_text_pattern", query="needle", target_paths=[".github/.deep/x.yml"])["match_count"] == 1
+    assert call(view, "find_files_by_name", name_pattern="*.yml", path=".github")["files"] == [".github/workflows/ci.yml"]
+
+
+def test_a_long_line_is_cut_around_its_match(view, folder):
+    write(folder, {"min.js": "a" * 10_000 + "needle" + "b" * 10_000 + "\n"})
+    (match,) = call(view, "search_text_pattern", query="needle")["matches"]
+    assert len(match["matched_line"]) == 500
+    assert "needle" in match["matched_line"]
+    assert match["line_truncated"] is True
+
+
+def test_an_unreadable_file_is_counted(folder, home, workers):
+    """In a child of another user than root, whom no mode keeps out."""
+    write(folder, {"a.txt": "needle\n", "b.txt": "needle\n"})
+    if os.getuid() != 0:
+        _assert_unreadable_is_counted(folder, home, workers)
+        return
+    for path in [folder, home, *folder.iterdir()]:
+        os.chown(path, 65534, 65534)
+    for parent in folder.parents:
+        if parent.stat().st_uid == 0 and parent.is_relative_to("/tmp") and parent.name:
+            parent.chmod(parent.stat().st_mode | 0o011)
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            os.environ["HOME"] = str(home)
+            _assert_unreadable_is_counted(folder, home, workers)
+            os._exit(0)
+        except BaseException as caught:  # noqa: BLE001
+            print(f"in the child: {caught!r}", file=sys.stderr, flush=True)
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def _assert_unreadable_is_counted(folder, home, workers):
+    (folder / "b.txt").chmod(0)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        view = View(project)
+        found = call(view, "search_text_pattern", query="needle")
+        assert found["match_count"] == 1, found
+        assert found["coverage"] == {"files_searched": 1, "skipped": {"unreadable": 1}}, found
+        (folder / "b.txt").chmod(0o600)
+        assert call(view, "search_text_pattern", query="needle")["match_count"] == 2
