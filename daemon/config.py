@@ -129,4 +129,3 @@ def _line_of(key: str, path: str) -> int:
             if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
                 return number
     return 1
-

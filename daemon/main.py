@@ -136,7 +136,9 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
         case "status":
             projects = registry.status(root)
             if projects is None:
-                raise ToolError(f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all")
+                raise ToolError(
+                    f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all"
+                )
             return {"status": {"daemon": _own_status(places, registry, started), "projects": projects}}
         case "list":
             entries = registry.status(None) or []
@@ -224,7 +226,9 @@ def _listen(places: Places) -> socket.socket:
 
 
 def _log_to(path: str) -> None:
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES_MAX, backupCount=1, encoding="utf-8", errors="backslashreplace")
+    handler = logging.handlers.RotatingFileHandler(
+        path, maxBytes=LOG_BYTES_MAX, backupCount=1, encoding="utf-8", errors="backslashreplace"
+    )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.getLogger("ctxd").setLevel(os.environ.get("CTXD_LOG_LEVEL", "INFO").upper())

@@ -61,7 +61,7 @@ class Project:
         self.writer = Writer(database, root)
         self.text = TextSearch(root, database, self.table, self.lock, ripgrep)
         self.symbols = SymbolSearch(root, database, self.table, self.lock)
-        self.queue = IndexingThread(self)
+        self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()
         self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)
 
@@ -83,7 +83,9 @@ class Project:
                 self.watcher.start()
                 for content in self.table.contents.values():
                     self.queue.note_content(content)
-            logger.info("%s: %d files, %d to index", os.fsdecode(self.root), len(self.table), len(self.table.without_content))
+            logger.info(
+                "%s: %d files, %d to index", os.fsdecode(self.root), len(self.table), len(self.table.without_content)
+            )
             self.queue.start()
             self.scanned.set()
             self.queue.probe()
@@ -121,13 +123,19 @@ class Project:
         """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None."""
         seconds = self.settings.settle_ms / 1000
         if not self.lock.acquire(timeout=seconds):
-            return {"pending_files": len(self.table.without_content), "reason": "the file list is being brought up to date"}
+            return {
+                "pending_files": len(self.table.without_content),
+                "reason": "the file list is being brought up to date",
+            }
         try:
             pending = self.watcher.settle(seconds)
         finally:
             self.lock.release()
         if pending:
-            return {"pending_files": pending, "reason": f"more changes than could be looked at in {self.settings.settle_ms} ms"}
+            return {
+                "pending_files": pending,
+                "reason": f"more changes than could be looked at in {self.settings.settle_ms} ms",
+            }
         return None
 
     def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
@@ -153,9 +161,8 @@ class Project:
             and not self.queue.has_given_up(file)
             and scope.contains(file.path)
         ]
-        for content in self.queue.pending_symbols.values():
-            if any(scope.contains(file.path) for file in content.files):
-                missing.append(content)
+        pending = self.queue.pending_symbols.values()
+        missing += [content for content in pending if any(scope.contains(file.path) for file in content.files)]
         return missing
 
     def without_outline(self, scope: Scope) -> dict[str, int]:
@@ -181,26 +188,39 @@ class Project:
         return {"done": done, "total": total, "eta_seconds": eta}
 
     def status(self) -> dict[str, Any]:
-        """This project's entry in `ctxd status --json`."""
-        health = dict(self.watcher.health())
-        problems = [str(problem) for problem in health.pop("problems")]
-        problems += [problem for problem in (self.queue.problem, self.database.problem, self.too_large()) if problem]
+        """The project's entry in `ctxd status --json`. Does not wait for a first listing."""
         counts = self.symbols.counts()
-        missing = self.watcher.missing
-        if missing:
+        if self.scanned.is_set():
+            with self.lock:
+                return self._status(dict(self.watcher.health()), counts)
+        return self._status(
+            {
+                "backend": self.watcher.backend,
+                "healthy": True,
+                "overflows": 0,
+                "last_event_at": None,
+                "last_reconcile_at": None,
+                "problems": [],
+            },
+            counts,
+        )
+
+    def _status(self, health: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
+        scanned = self.scanned.is_set()
+        problems = [str(problem) for problem in health.pop("problems")]
+        too_large = self.too_large() if scanned else None
+        problems += [problem for problem in (self.queue.problem, self.database.problem, too_large) if problem]
+        if self.watcher.missing:
             problems.append(f"{os.fsdecode(self.root)} is not there; its index is kept. `ctxd remove` forgets it")
-        if missing:
             state = "missing"
-        elif self.queue.problem or self.too_large() or (self.scanned.is_set() and not health["healthy"]):
+        elif self.queue.problem or too_large or not health["healthy"]:
             state = "degraded"
-        elif not self.scanned.is_set():
+        elif not scanned:
             state = "scanning"
         elif not self.queue.first_pass_done:
             state = "indexing"
         else:
             state = "ready"
-        with self.lock:
-            pending = len(self.table.without_content) + len(self.queue.pending_symbols)
         return {
             "root": os.fsdecode(self.root),
             "state": state,
@@ -210,7 +230,7 @@ class Project:
             "chunks": None,
             "embedded": None,
             "progress": self.progress(),
-            "pending": pending,
+            "pending": len(self.table.without_content) + len(self.queue.pending_symbols),
             "failed_files": counts["failed"],
             "watch": health,
             "model": None,

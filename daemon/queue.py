@@ -73,7 +73,9 @@ class IndexingThread(threading.Thread):
                 busy = self._step()
             except DatabaseError as error:
                 logger.warning("index of %s not written: %s", os.fsdecode(self.project.root), error)
-                self.problem = f"the index cannot be written ({error}); answers come from the files. Free some disk space"
+                self.problem = (
+                    f"the index cannot be written ({error}); answers come from the files. Free some disk space"
+                )
                 self._pause(RETRY_SECONDS)
             except Exception:
                 logger.exception("indexing %s", os.fsdecode(self.project.root))

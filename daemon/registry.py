@@ -103,7 +103,9 @@ class Registry:
             missing = set(self._missing)
         if root is not None:
             real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
-            key = next((k for k in sorted((*projects, *missing), reverse=True) if real == k or real.startswith(k + b"/")), None)
+            key = next(
+                (k for k in sorted((*projects, *missing), reverse=True) if real == k or real.startswith(k + b"/")), None
+            )
             if key is None:
                 return None
             projects = {key: projects[key]} if key in projects else {}
@@ -157,7 +159,9 @@ class Registry:
         except FileNotFoundError:
             return []
         except (OSError, ValueError) as error:
-            logger.warning("%s cannot be read (%s); projects register again when used", self.places.registry_file, error)
+            logger.warning(
+                "%s cannot be read (%s); projects register again when used", self.places.registry_file, error
+            )
             return []
 
     def _remember(self) -> None:

@@ -22,7 +22,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 import mcp_types as types
-from anyio.abc import AnyByteStream, SocketAttribute
+from anyio.abc import ByteStream, SocketAttribute
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.message import SessionMessage
@@ -55,6 +55,7 @@ INSTRUCTIONS = (
     "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
 )
 
+
 class Connections:
     """All open connections: who is connected decides whether the daemon may end."""
 
@@ -66,7 +67,7 @@ class Connections:
         self.idle_since = time.monotonic()
         self.build = protocol.build()
 
-    async def serve(self, stream: AnyByteStream) -> None:
+    async def serve(self, stream: ByteStream) -> None:
         """One connection, from its hello line to its end. Never raises."""
         async with stream:
             try:
@@ -76,8 +77,8 @@ class Connections:
             except Exception:
                 logger.exception("a connection ended")
 
-    async def _serve(self, stream: AnyByteStream) -> None:
-        uid = _peer_uid(stream.extra(SocketAttribute.raw_socket))
+    async def _serve(self, stream: ByteStream) -> None:
+        uid = _peer_uid(stream.extra(SocketAttribute.raw_socket))  # noqa: S610 - anyio's, not Django's
         if uid is not None and uid != os.getuid():
             logger.warning("refused a connection of user %d", uid)
             return
@@ -103,7 +104,7 @@ class Connections:
             self.sessions -= 1
             self.idle_since = time.monotonic()
 
-    async def _hello(self, stream: AnyByteStream, lines: Lines) -> dict[str, Any] | None:
+    async def _hello(self, stream: ByteStream, lines: Lines) -> dict[str, Any] | None:
         hello = None
         with anyio.move_on_after(HELLO_SECONDS):
             try:
@@ -115,7 +116,7 @@ class Connections:
                 return None
         return hello
 
-    async def _settle(self, stream: AnyByteStream, hello: dict[str, Any]) -> None:
+    async def _settle(self, stream: ByteStream, hello: dict[str, Any]) -> None:
         try:
             fields = await anyio.to_thread.run_sync(self.answer, hello)
         except ToolError as error:
@@ -126,15 +127,21 @@ class Connections:
         else:
             await self._say(stream, ok=True, **fields)
 
-    async def _say(self, stream: AnyByteStream, **fields: Any) -> None:
-        line = {"ctxd": protocol.PROTOCOL, "version": protocol.VERSION, "build": self.build, "pid": os.getpid(), **fields}
+    async def _say(self, stream: ByteStream, **fields: Any) -> None:
+        line = {
+            "ctxd": protocol.PROTOCOL,
+            "version": protocol.VERSION,
+            "build": self.build,
+            "pid": os.getpid(),
+            **fields,
+        }
         await stream.send(json.dumps(line).encode() + b"\n")
 
 
 class Lines:
     """The lines of a byte stream."""
 
-    def __init__(self, stream: AnyByteStream) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._held = bytearray()
 
@@ -173,7 +180,7 @@ class Session:
         if self.hello.get("root") is not None:
             self.view = self.registry.view(self.hello["root"])
 
-    async def run(self, stream: AnyByteStream, lines: Lines) -> None:
+    async def run(self, stream: ByteStream, lines: Lines) -> None:
         server: Server[Any] = Server(
             "ctxd",
             version=protocol.VERSION,
@@ -233,7 +240,9 @@ class Session:
         except Exception as error:
             bug = uuid.uuid4().hex[:8]
             logger.error("bug %s in %s\n%s", bug, params.name, "".join(traceback.format_exception(error)))  # noqa: TRY400
-            bad = ToolError(f"ctxd met a bug ({type(error).__name__}, id {bug})", "`ctxd logs` has it", name="RuntimeError")
+            bad = ToolError(
+                f"ctxd met a bug ({type(error).__name__}, id {bug})", "`ctxd logs` has it", name="RuntimeError"
+            )
             return _result(tool.error(bad), is_error=True)
         return _result(result, is_error=False)
 
@@ -340,6 +349,8 @@ def _malformed(line: bytes) -> bytes:
 def _peer_uid(connection: socket.socket) -> int | None:
     """The user at the other end; None where the platform does not tell (the folder's mode guards there)."""
     if sys.platform == "linux":
-        _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+        _, uid, _ = struct.unpack(
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        )
         return uid
     return None

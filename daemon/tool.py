@@ -136,11 +136,18 @@ def _compact(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     options = schema.get("anyOf")
-    if isinstance(options, list) and {"type": "null"} in options and len(options) == 2 and schema.get("default", 0) is None:
+    if (
+        isinstance(options, list)
+        and {"type": "null"} in options
+        and len(options) == 2
+        and schema.get("default", 0) is None
+    ):
         (only,) = (option for option in options if option != {"type": "null"})
         schema = {**{k: v for k, v in schema.items() if k not in {"anyOf", "default"}}, **only}
     return {
-        key: {name: _compact(value) for name, value in item.items()} if key in {"properties", "$defs"} else _compact(item)
+        key: {name: _compact(value) for name, value in item.items()}
+        if key in {"properties", "$defs"}
+        else _compact(item)
         for key, item in schema.items()
         if key != "title" or not isinstance(item, str)
     }
@@ -238,9 +245,13 @@ def read_cursor(params: Params, cursor: str) -> list[Any]:
     try:
         fingerprint, *place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, TypeError):
-        raise ToolError("the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin") from None
+        raise ToolError(
+            "the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin"
+        ) from None
     if fingerprint != _fingerprint(params):
-        raise ToolError("the cursor belongs to a query with other arguments", "Repeat the arguments of that query, or leave it out")
+        raise ToolError(
+            "the cursor belongs to a query with other arguments", "Repeat the arguments of that query, or leave it out"
+        )
     return place
 
 

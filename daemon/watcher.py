@@ -23,10 +23,11 @@ from ctxd.indexer.walker import IGNORE_NAMES, Scan, stamp_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from watchdog.observers.inotify_c import WatchDescriptor
+
     from ctxd.daemon.inotify import EventQueue
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.walker import Walker
-    from watchdog.observers.inotify_c import WatchDescriptor
 
 RACY_NS = 20_000_000
 """Two writes within one tick of the kernel's clock (1-10 ms) may leave the same times: twice the longest tick."""

@@ -1,6 +1,6 @@
 """Ask ctxd three questions about a project as an agent would: the MCP SDK's client starts `ctxd mcp` and calls its tools.
 
-    python examples/three_questions.py [DIR]
+python examples/three_questions.py [DIR]
 """
 
 import json
@@ -23,7 +23,9 @@ async def ask(folder: str) -> None:
         print(f"\n{folder} offers an agent: {', '.join(tool.name for tool in tools.tools)}")
         files = await question(client, "Which files are there?", "find_files_by_name", {"name_pattern": "*"})
         kinds = Counter(os.path.splitext(name)[1] for name in files["files"])
-        print(f"   {files['total_found']} files; most are {', '.join(kind or '(none)' for kind, _ in kinds.most_common(3))}")
+        print(
+            f"   {files['total_found']} files; most are {', '.join(kind or '(none)' for kind, _ in kinds.most_common(3))}"
+        )
 
         todo = {"query": r"\b(TODO|FIXME|main)\b", "is_regex": True, "case_sensitive": True, "context_lines": 0}
         matches = await question(client, "Where is a TODO, a FIXME or a main?", "search_text_pattern", todo)

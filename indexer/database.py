@@ -21,8 +21,8 @@ from ctxd.migrations.steps import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DatabaseError = sqlean.DatabaseError
-OperationalError = sqlean.OperationalError
+_sqlite: Any = sqlean  # a compiled module without type information
+DatabaseError: type[Exception] = _sqlite.DatabaseError
 
 _BUSY_MS = 5_000  # a reader waits at most for a checkpoint
 _WRITER_CACHE_KIB = 32 * 1024
@@ -76,7 +76,7 @@ class Database:
 
     def _connect(self, cache_kib: int) -> Any:
         # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
-        connection = sqlean.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+        connection = _sqlite.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")

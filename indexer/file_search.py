@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ctxd.indexer.scope import Scope
 
 
-def find_files(pattern: str, scope: Scope, table: FileTable, lock: RLock, *, after: bytes | None = None) -> Iterator[bytes]:
+def find_files(
+    pattern: str, scope: Scope, table: FileTable, lock: RLock, *, after: bytes | None = None
+) -> Iterator[bytes]:
     """Paths whose base name (or whole path, where the glob holds a `/`) matches, in byte order, beyond `after`; lazy.
 
     Raises glob.GlobError.

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re2
 
 _ANY = rb"[^/\x00]"
-_CHARACTER = rb"(?:[\x01-\x2e\x30-\x7f]|[\xc2-\xf4][\x80-\xbf]+|[\x80-\xff])"  # one UTF-8 character, or a byte that is none
+_CHARACTER = (
+    rb"(?:[\x01-\x2e\x30-\x7f]|[\xc2-\xf4][\x80-\xbf]+|[\x80-\xff])"  # one UTF-8 character, or a byte that is none
+)
 
 
 class GlobError(ValueError):

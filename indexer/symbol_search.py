@@ -93,12 +93,10 @@ class SymbolSearch:
     def counts(self) -> dict[str, int]:
         """Totals over the contents that files of this database hold: symbols, occurrences, failed contents."""
         with self.database.reader() as connection:
-            symbols, references = connection.execute(
-                "SELECT ifnull(sum(definition_count), 0), ifnull(sum(reference_count), 0) FROM symbol"
+            symbols, references, failed = connection.execute(
+                """SELECT ifnull(sum(definition_count), 0), ifnull(sum(reference_count), 0), ifnull(sum(symbols = 'failed'), 0)
+                   FROM content WHERE id IN (SELECT content_id FROM file)"""
             ).fetchone()
-            failed = connection.execute(
-                "SELECT count(DISTINCT content.id) FROM content JOIN file ON content_id = content.id WHERE symbols = 'failed'"
-            ).fetchone()[0]
         return {"symbols": symbols, "occurrences": symbols + references, "failed": failed}
 
     def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
@@ -131,7 +129,9 @@ class SymbolSearch:
             ).fetchone()
         return row if row is not None else (b"", b"")
 
-    def _matching(self, path: bytes, content_id: int, qualifiers: list[str], bare: str) -> Iterator[tuple[Definition, str]]:
+    def _matching(
+        self, path: bytes, content_id: int, qualifiers: list[str], bare: str
+    ) -> Iterator[tuple[Definition, str]]:
         blob, _ = self._blobs(content_id)
         if not blob:
             return
@@ -216,9 +216,9 @@ def _has_language(path: bytes, language: str | None) -> bool:
     if found is None or language is None:
         return found is not None
     # A header is C or C++ by its text, and TSX is TypeScript to whoever asks for TypeScript.
-    return found.name == language or (language, found.name) in {("cpp", "c"), ("typescript", "tsx")} and (
-        found.name != "c" or path.endswith(b".h")
-    )
+    if (language, found.name) == ("cpp", "c"):
+        return path.endswith(b".h")
+    return found.name == language or (language, found.name) == ("typescript", "tsx")
 
 
 class Snippets:

@@ -70,7 +70,9 @@ class TextSearch:
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
-    def search(self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None) -> Iterator[FileMatches]:
+    def search(
+        self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None
+    ) -> Iterator[FileMatches]:
         """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
         paths = self._candidates(pattern, scope)
         if after is not None:
@@ -218,9 +220,7 @@ def _quoted(value: bytes) -> str:
     return '"' + value.decode("latin-1").replace('"', '""') + '"'
 
 
-def _numbered(
-    text: bytes, lines: Iterator[tuple[int, int, int, int]]
-) -> Iterator[tuple[int, int, int, int, int]]:
+def _numbered(text: bytes, lines: Iterator[tuple[int, int, int, int]]) -> Iterator[tuple[int, int, int, int, int]]:
     number, counted_to = 1, 0
     for line_start, line_end, match_start, match_end in lines:
         number += text.count(b"\n", counted_to, line_start)

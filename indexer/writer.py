@@ -143,18 +143,21 @@ class Writer:
         connection = self.database.writer
         connection.execute("DELETE FROM symbol WHERE content_id = ?", (content_id,))
         connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (content_id,))
+        counts = (0, 0)
         if packed is not None:
             counts = definition_count(packed.definitions), reference_count(packed.references)
             connection.execute(
-                "INSERT INTO symbol VALUES (?, ?, ?, ?, ?)", (content_id, *counts, packed.definitions, packed.references)
+                "INSERT INTO symbol VALUES (?, ?, ?, ?, ?)",
+                (content_id, *counts, packed.definitions, packed.references),
             )
             connection.execute(
                 "INSERT INTO symbol_name (rowid, defined, referenced) VALUES (?, ?, ?)",
                 (content_id, name_tokens(packed.defined_names), name_tokens(packed.referenced_names)),
             )
         connection.execute(
-            "UPDATE content SET symbols = ?, symbols_error = ?, symbols_revision = ? WHERE id = ?",
-            (outcome, reason, SYMBOLS_REVISION, content_id),
+            """UPDATE content SET symbols = ?, symbols_error = ?, symbols_revision = ?,
+               definition_count = ?, reference_count = ? WHERE id = ?""",
+            (outcome, reason, SYMBOLS_REVISION, *counts, content_id),
         )
 
     def optimize_text(self) -> None:

@@ -41,6 +41,8 @@ _TABLES = (
         symbols_revision INTEGER NOT NULL DEFAULT 0,
         symbols TEXT NOT NULL DEFAULT 'pending',
         symbols_error TEXT,
+        definition_count INTEGER NOT NULL DEFAULT 0,
+        reference_count INTEGER NOT NULL DEFAULT 0,
         last_used INTEGER NOT NULL
     )""",
     "CREATE TABLE root (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE)",
@@ -63,8 +65,6 @@ _TABLES = (
     "CREATE VIRTUAL TABLE text_vocabulary USING fts5vocab (text_index, 'row')",
     """CREATE TABLE symbol (
         content_id INTEGER PRIMARY KEY REFERENCES content (id),
-        definition_count INTEGER NOT NULL,
-        reference_count INTEGER NOT NULL,
         definitions BLOB NOT NULL,
         reference_blob BLOB NOT NULL
     )""",

@@ -3,9 +3,9 @@
 import os
 
 import pytest
-from projects import opened
 
 from ctxd.daemon.workers import WorkerPool
+from projects import opened
 
 
 @pytest.fixture(autouse=True)

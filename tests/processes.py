@@ -22,7 +22,13 @@ class Site:
         self.environment |= {"CTXD_HOME": str(self.home), "HOME": str(base), "CTXD_IDLE_EXIT_SECONDS": "600"}
 
     def run(self, *arguments, **options):
-        options = {"cwd": self.folder, "env": self.environment, "capture_output": True, "text": True, "timeout": 60} | options
+        options = {
+            "cwd": self.folder,
+            "env": self.environment,
+            "capture_output": True,
+            "text": True,
+            "timeout": 60,
+        } | options
         return subprocess.run([*COMMAND, *arguments], **options)
 
     def status(self):

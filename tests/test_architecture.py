@@ -50,7 +50,10 @@ def test_the_front_end_is_standard_library_and_the_protocol():
 
 
 def test_dependencies_point_one_way():
-    below = {"indexer": ("ctxd.daemon", "ctxd.mcp_frontend"), "migrations": ("ctxd.daemon", "ctxd.mcp_frontend", "ctxd.indexer")}
+    below = {
+        "indexer": ("ctxd.daemon", "ctxd.mcp_frontend"),
+        "migrations": ("ctxd.daemon", "ctxd.mcp_frontend", "ctxd.indexer"),
+    }
     below["daemon"] = ("ctxd.mcp_frontend",)
     for package, forbidden in below.items():
         for path in (ROOT / package).rglob("*.py"):
@@ -58,14 +61,18 @@ def test_dependencies_point_one_way():
 
 
 def test_only_the_server_knows_mcp():
-    knowing = {name(path) for path in MODULES if any(one.split(".")[0] in {"mcp", "mcp_types"} for one in imports(path))}
+    knowing = {
+        name(path) for path in MODULES if any(one.split(".")[0] in {"mcp", "mcp_types"} for one in imports(path))
+    }
     assert knowing == {"daemon/server.py"}
 
 
 def test_only_indexer_and_migrations_know_sql():
     for path in MODULES:
         if path.parts[len(ROOT.parts)] in {"daemon", "mcp_frontend"}:
-            assert not any(one.split(".")[0] in {"sqlean", "sqlite3", "sqlite_utils"} for one in imports(path)), name(path)
+            assert not any(one.split(".")[0] in {"sqlean", "sqlite3", "sqlite_utils"} for one in imports(path)), name(
+                path
+            )
 
 
 def test_tree_sitter_stays_in_the_worker():
@@ -95,7 +102,9 @@ def test_every_module_says_what_it_is(path):
 def test_every_package_is_installed():
     declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     present = {"ctxd"} | {
-        "ctxd." + ".".join(path.parent.relative_to(ROOT).parts) for package in PACKAGES for path in (ROOT / package).rglob("*.py")
+        "ctxd." + ".".join(path.parent.relative_to(ROOT).parts)
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
     }
     assert declared == present
 

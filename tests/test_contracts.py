@@ -49,7 +49,8 @@ def test_a_tool_describes_itself(tool):
 
 def test_the_listing_is_small():
     listing = [
-        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in TOOLS.values()
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+        for tool in TOOLS.values()
     ]
     tokens = len(json.dumps(listing, separators=(",", ":"))) / 4
     assert tokens <= LISTING_TOKENS_MAX * len(TOOLS) / 17 * 1.2

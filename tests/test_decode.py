@@ -32,7 +32,12 @@ def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(fifo)
     file.write_bytes(b"x")
     link.symlink_to(file)
-    for path, reason in [(fifo, "not_a_file"), (link, "unreadable"), (tmp_path, "not_a_file"), (tmp_path / "no", "missing")]:
+    for path, reason in [
+        (fifo, "not_a_file"),
+        (link, "unreadable"),
+        (tmp_path, "not_a_file"),
+        (tmp_path / "no", "missing"),
+    ]:
         with pytest.raises(Unreadable) as error:
             read_regular(os.fsencode(path))
         assert error.value.reason == reason

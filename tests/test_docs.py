@@ -4,10 +4,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from processes import COMMAND
-
 from ctxd.daemon.config import Settings
 from ctxd.daemon.tool import TOOLS
+from processes import COMMAND
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -43,7 +42,12 @@ def test_every_verb_in_the_readme_has_help_with_an_example():
 
 
 def test_linked_files_exist():
-    for document in (ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")):
+    for document in (
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "benchmarks").glob("*.md"),
+    ):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
     for target in re.findall(r"python ((?:benchmarks|examples)/\S+\.py)", README):

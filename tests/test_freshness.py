@@ -10,11 +10,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from projects import git, opened, ready
 
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.view import View
+from projects import git, opened, ready
 
 OPERATIONS = int(os.environ.get("CTXD_FUZZ_OPERATIONS", "400"))
 SEED = int(os.environ.get("CTXD_FUZZ_SEED", "1"))
@@ -132,7 +132,9 @@ def test_every_query_sees_every_write(folder, home, workers, seed):
             found = TOOLS["search_text_pattern"].call(Call(view), {"query": word, "context_lines": 0})
             assert "stale" not in found, where
             lines = sorted((m["file_path"], m["line_number"]) for m in found["matches"])
-            assert lines == sorted((p, n) for p, t in truth.items() for n, line in enumerate(t.split("\n"), 1) if word in line), where
+            assert lines == sorted(
+                (p, n) for p, t in truth.items() for n, line in enumerate(t.split("\n"), 1) if word in line
+            ), where
 
             found = TOOLS["find_files_by_name"].call(Call(view), {"name_pattern": "*.py"})
             assert found["files"] == sorted(truth), where

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+
 from ctxd.daemon import protocol
 from ctxd.mcp_frontend import launch
 

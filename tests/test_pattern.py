@@ -10,6 +10,7 @@ import time
 
 import pytest
 import sqlean
+
 from ctxd.indexer import characters, dialect, trigrams
 from ctxd.indexer.pattern import PatternError, compile_pattern
 

@@ -5,11 +5,11 @@ import random
 import sys
 
 import pytest
-from projects import opened, ready, write
 
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.view import View
+from projects import opened, ready, write
 
 GOOD = {
     "search_text_pattern": {"query": "x"},
@@ -54,7 +54,11 @@ def view(project):
         ("search_text_pattern", {"query": "x", "file_extensions": [""]}, ["file_extensions"]),
         ("search_text_pattern", {"query": "x", "cursor": "garbage!"}, ["cursor"]),
         ("search_text_pattern", {"query": "x", "max_tokens": 1}, ["max_tokens", "200"]),
-        ("find_symbol_occurrences", {"symbol_name": "x", "find_definitions": False, "find_references": False}, ["both false"]),
+        (
+            "find_symbol_occurrences",
+            {"symbol_name": "x", "find_definitions": False, "find_references": False},
+            ["both false"],
+        ),
         ("find_symbol_occurrences", {"symbol_name": "."}, ["no name"]),
         ("find_symbol_occurrences", {"symbol_name": "x", "language": "pyhton"}, ["pyhton", "python"]),
         ("find_files_by_name", {"name_pattern": "[a"}, ["[", "]"]),
@@ -82,15 +86,39 @@ def test_errors_have_the_shape_of_their_specification(view):
 def test_a_cursor_of_another_query_is_refused(view, folder):
     write(folder, {"a.txt": "x\n" * 50, "b.py": "x = 1\n"})
     page = call(view, "search_text_pattern", query="x", max_tokens=200)
-    assert "another query" in error(view, "search_text_pattern", query="y", cursor=page["next_cursor"]) or "other arguments" in error(
+    assert "another query" in error(
         view, "search_text_pattern", query="y", cursor=page["next_cursor"]
-    )
+    ) or "other arguments" in error(view, "search_text_pattern", query="y", cursor=page["next_cursor"])
 
 
 def test_random_arguments_never_meet_a_bug(view, folder):
     write(folder, {"a.py": "def x(): pass\n"})
     chance = random.Random(1)
-    values = ["", "x", "\0", "a" * 5000, "(", "*", "**", "[", "{", "\\", "é", "../..", "/", ".", -1, 0, 1e9, True, None, [], [1], {}, ["x"]]
+    values = [
+        "",
+        "x",
+        "\0",
+        "a" * 5000,
+        "(",
+        "*",
+        "**",
+        "[",
+        "{",
+        "\\",
+        "é",
+        "../..",
+        "/",
+        ".",
+        -1,
+        0,
+        1e9,
+        True,
+        None,
+        [],
+        [1],
+        {},
+        ["x"],
+    ]
     for tool, good in GOOD.items():
         names = list(TOOLS[tool].params.model_fields)
         for _ in range(300):
@@ -133,12 +161,18 @@ def test_odd_files_are_answered_for(view, project, folder):
             ("utf16.txt", 1),
         ]
         assert call(view, "search_text_pattern", query="needle$", is_regex=True)["match_count"] == 3
-        assert call(view, "search_text_pattern", query="café", context_lines=0)["matches"][0]["file_path"] == "latin.txt"
+        assert (
+            call(view, "search_text_pattern", query="café", context_lines=0)["matches"][0]["file_path"] == "latin.txt"
+        )
         ready(project)
     big.unlink()
     assert "outside" in error(view, "search_text_pattern", query="x", target_paths=["out.txt"])
-    assert call(view, "search_text_pattern", query="needle", target_paths=["binary.txt"])["coverage"]["skipped"] == {"binary": 1}
-    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"]["skipped"] == {"ignored": 1}
+    assert call(view, "search_text_pattern", query="needle", target_paths=["binary.txt"])["coverage"]["skipped"] == {
+        "binary": 1
+    }
+    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"]["skipped"] == {
+        "ignored": 1
+    }
     assert "no file" in error(view, "search_text_pattern", query="x", target_paths=["dangling.txt"])
     assert call(view, "search_text_pattern", query="needle", target_paths=["loop/latin.txt"])["match_count"] == 1
 
@@ -156,7 +190,9 @@ def test_hidden_files_are_found_only_where_a_path_names_them(view, folder):
     assert call(view, "search_text_pattern", query="needle")["match_count"] == 1
     assert call(view, "search_text_pattern", query="needle", target_paths=[".github"])["match_count"] == 1
     assert call(view, "search_text_pattern", query="needle", target_paths=[".github/.deep/x.yml"])["match_count"] == 1
-    assert call(view, "find_files_by_name", name_pattern="*.yml", path=".github")["files"] == [".github/workflows/ci.yml"]
+    assert call(view, "find_files_by_name", name_pattern="*.yml", path=".github")["files"] == [
+        ".github/workflows/ci.yml"
+    ]
 
 
 def test_a_long_line_is_cut_around_its_match(view, folder):
@@ -187,7 +223,7 @@ def test_an_unreadable_file_is_counted(folder, home, workers):
             os.environ["HOME"] = str(home)
             _assert_unreadable_is_counted(folder, home, workers)
             os._exit(0)
-        except BaseException as caught:  # noqa: BLE001
+        except BaseException as caught:
             print(f"in the child: {caught!r}", file=sys.stderr, flush=True)
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from ctxd.indexer.git import Git, GitError, git_folder_of, make_empty_repository
 from ctxd.indexer.ignore import IgnoreFile, read_ignore_file
 from ctxd.indexer.walker import Walker, is_secret, stamp_of

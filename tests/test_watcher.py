@@ -16,6 +16,7 @@ import threading
 import time
 
 import pytest
+
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer.file_table import Content, FileTable
 from ctxd.indexer.ignore import IgnoreFile

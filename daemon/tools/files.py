@@ -26,7 +26,10 @@ class NamesResult(TypedDict):
 
 class NamesParams(Params):
     name_pattern: Annotated[
-        str, Field(min_length=1, max_length=10_000, description="Glob on the file name, such as test_*.py; with / on the path")
+        str,
+        Field(
+            min_length=1, max_length=10_000, description="Glob on the file name, such as test_*.py; with / on the path"
+        ),
     ]
     path: Annotated[str, Field(description="Folder to start from")] = "."
     cursor: CURSOR = None

@@ -17,7 +17,9 @@ from ctxd.indexer.text_search import FileMatches, Search
 
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Size limit of the answer")]
 CURSOR = Annotated[str | None, Field(description="next_cursor of the last answer, to go on")]
-TARGET_PATHS = Annotated[list[str] | None, Field(max_length=1_000, description="Files or folders to search; default all")]
+TARGET_PATHS = Annotated[
+    list[str] | None, Field(max_length=1_000, description="Files or folders to search; default all")
+]
 
 
 class Stale(TypedDict):
@@ -64,13 +66,16 @@ class TextResult(TypedDict):
 
 
 class TextParams(Params):
-    query: Annotated[str, Field(min_length=1, max_length=1_000_000, description="Literal text, or a regular expression")]
+    query: Annotated[
+        str, Field(min_length=1, max_length=1_000_000, description="Literal text, or a regular expression")
+    ]
     is_regex: bool = False
     target_paths: TARGET_PATHS = None
     case_sensitive: bool = False
     context_lines: Annotated[int, Field(ge=0, le=10, description="Lines before and after each match")] = 2
     file_extensions: Annotated[
-        list[str] | None, Field(max_length=200, description='Such as [".py"]; ["*"] for all; default: code, config and docs')
+        list[str] | None,
+        Field(max_length=200, description='Such as [".py"]; ["*"] for all; default: code, config and docs'),
     ] = None
     cursor: CURSOR = None
     max_tokens: MAX_TOKENS = 20_000
@@ -112,7 +117,9 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     return result
 
 
-def _add_lines(call: Call, params: TextParams, pattern: Pattern, found: FileMatches, after_line: int, page: Page) -> bool:
+def _add_lines(
+    call: Call, params: TextParams, pattern: Pattern, found: FileMatches, after_line: int, page: Page
+) -> bool:
     lines = found.text.split(b"\n") if params.context_lines else None
     place = found.path.decode("latin-1")
     for number, *span in found.lines:
@@ -184,7 +191,9 @@ def _scope(call: Call, paths: list[str] | None, extensions: list[str] | None) ->
         if text in {"", "."} and extension.strip() in {"*", "*.*"}:
             return Scope(asked), skipped
         if not text or "/" in text:
-            raise ToolError(f"file_extensions: {extension!r} is not an extension", 'Give them as [".py", ".md"], or ["*"] for all')
+            raise ToolError(
+                f"file_extensions: {extension!r} is not an extension", 'Give them as [".py", ".md"], or ["*"] for all'
+            )
         wanted.add((text if text.startswith(".") else f".{text}").encode("utf-8", "replace"))
     return Scope(asked, frozenset(wanted)), skipped
 
@@ -239,7 +248,9 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         raise ToolError("find_definitions and find_references are both false", "Set at least one of them to true")
     bare = split_name(params.symbol_name)[1]
     if not bare or not bare.isprintable():
-        raise ToolError(f"symbol_name {params.symbol_name!r} holds no name", "Give a name such as get, Client.get or std::sort")
+        raise ToolError(
+            f"symbol_name {params.symbol_name!r} holds no name", "Give a name such as get, Client.get or std::sort"
+        )
     language = _language(params.language)
     project = call.view.project
     asked = tuple(map(call.view.resolve, params.target_paths)) if params.target_paths else (call.view.folder,)

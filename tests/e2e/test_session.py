@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+
 from processes import COMMAND, until
 
 SOURCE = {
@@ -47,7 +48,9 @@ def project(site):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_sdk_client_lists_and_calls_every_tool_in_both_eras(project, mode):
-    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp"], env=project.environment, cwd=project.folder)
+    server = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], "mcp"], env=project.environment, cwd=project.folder
+    )
     async with Client(server, mode=mode) as client:
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -70,11 +73,13 @@ def test_answers_are_right(project):
             ("web/app.ts", 2),
         ]
         assert found["match_count"] == 5
-        found = host.call("search_text_pattern", query=r"def (?P<name>\w+)\((\w+)", is_regex=True, target_paths=["pkg/shop.py"])
+        found = host.call(
+            "search_text_pattern", query=r"def (?P<name>\w+)\((\w+)", is_regex=True, target_paths=["pkg/shop.py"]
+        )
         (match,) = found["matches"]
         assert match["match_details"] == {"groups": ["total", "self"], "named_groups": {"name": "total"}}
         assert match["context_start_line"] == 3
-        assert match["context"] == SOURCE["pkg/shop.py"].split("\n")[2:6] + []
+        assert match["context"] == SOURCE["pkg/shop.py"].split("\n")[2:6]
         found = host.call("find_symbol_occurrences", symbol_name="pkg.money.Price")
         assert [(o["type"], o["file_path"], o["line_number"], o["column_number"]) for o in found["occurrences"]] == [
             ("definition", "pkg/money.py", 1, 7),
