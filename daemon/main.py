@@ -91,7 +91,7 @@ async def _run(places: Places, listener: socket.socket) -> int:
     connections = Connections(registry, answer)
     async with anyio.create_task_group() as group:
         group.start_soon(_on_signals, stop)
-        group.start_soon(_housekeeping, connections, settings.idle_exit_seconds, stop)
+        group.start_soon(_housekeeping, connections, places.socket, settings.idle_exit_seconds, stop)
         # In a thread: opening lists and watches every project, and the first client must not wait for the last project.
         group.start_soon(anyio.to_thread.run_sync, registry.open_all)
         server = await SocketListener.from_socket(listener)
@@ -111,13 +111,16 @@ async def _on_signals(stop: Any) -> None:
             stop.set()
 
 
-async def _housekeeping(connections: Connections, idle_exit_seconds: int, stop: Any) -> None:
+async def _housekeeping(connections: Connections, path: str, idle_exit_seconds: int, stop: Any) -> None:
     import anyio
     import anyio.to_thread
 
     while True:
         await anyio.sleep(HOUSEKEEPING_SECONDS)
         await anyio.to_thread.run_sync(connections.registry.retry_missing)
+        if not os.path.exists(path):
+            logger.info("the socket is gone: nobody can reach this daemon any more")
+            stop.set()
         idle = time.monotonic() - connections.idle_since
         if idle_exit_seconds and not connections.sessions and idle > idle_exit_seconds:
             logger.info("idle for %d s", idle)

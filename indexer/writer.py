@@ -147,8 +147,7 @@ class Writer:
         if packed is not None:
             counts = definition_count(packed.definitions), reference_count(packed.references)
             connection.execute(
-                "INSERT INTO symbol VALUES (?, ?, ?, ?, ?)",
-                (content_id, *counts, packed.definitions, packed.references),
+                "INSERT INTO symbol VALUES (?, ?, ?)", (content_id, packed.definitions, packed.references)
             )
             connection.execute(
                 "INSERT INTO symbol_name (rowid, defined, referenced) VALUES (?, ?, ?)",
