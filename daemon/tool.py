@@ -109,7 +109,11 @@ def tool(
     error: Callable[[ToolError], dict[str, Any]],
     writes: bool = False,
 ) -> Callable[[Callable[[Call, Any], dict[str, Any]]], Callable[[Call, Any], dict[str, Any]]]:
-    """Register a handler. `result` is the TypedDict of successes and not-ready answers, from which the output schema is made."""
+    """Register a handler. `result` is the TypedDict of its answers, from which the output schema is made.
+
+    The schema admits the error shape too: hosts built on the TypeScript SDK hold errors against it as well, and would show
+    their user a schema violation in place of the message.
+    """
 
     def register(handler: Callable[[Call, Any], dict[str, Any]]) -> Callable[[Call, Any], dict[str, Any]]:
         TOOLS[name] = Tool(
@@ -119,7 +123,7 @@ def tool(
             description=description,
             params=params,
             input_schema=_compact(params.model_json_schema()),
-            output_schema=_compact(TypeAdapter(result).json_schema()),
+            output_schema=_with_errors(_compact(TypeAdapter(result).json_schema()), error(ToolError(""))),
             handler=handler,
             error=error,
             writes=writes,
@@ -127,6 +131,15 @@ def tool(
         return handler
 
     return register
+
+
+def _with_errors(schema: dict[str, Any], error: dict[str, Any]) -> dict[str, Any]:
+    if set(schema["required"]) <= set(error):
+        return schema
+    named = {name: {"type": "string"} for name in error if name not in schema["properties"]}
+    rest = {key: value for key, value in schema.items() if key != "required"}
+    shapes = [{"required": schema["required"]}, {"required": list(error)}]
+    return {**rest, "properties": {**schema["properties"], **named}, "anyOf": shapes}
 
 
 def _compact(schema: Any) -> Any:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ctxd.daemon import server
-from ctxd.daemon.tool import TOOLS
+from ctxd.daemon.tool import TOOLS, ToolError
 
 CONTRACTS = Path(__file__).parent / "contracts"
 LISTING_TOKENS_MAX = 3_500  # for all seventeen; characters / 4
@@ -29,6 +29,14 @@ def test_tools_are_those_of_the_snapshots_in_their_order():
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 def test_a_tool_is_what_its_snapshot_says(tool):
     assert contract(tool) == (CONTRACTS / f"{tool.name}.json").read_text()
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_an_error_satisfies_the_output_schema(tool):
+    """Hosts built on the TypeScript SDK validate errors too."""
+    jsonschema.validate(tool.error(ToolError("m", "h")), tool.output_schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({}, tool.output_schema)
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)

@@ -54,7 +54,7 @@ class TextMatch(TypedDict):
 
 
 class TextResult(TypedDict):
-    status: Literal["success", "no_matches_found"]
+    status: Literal["success", "no_matches_found", "error"]
     matches: list[TextMatch]
     match_count: int
     total_is_exact: NotRequired[bool]
@@ -63,6 +63,7 @@ class TextResult(TypedDict):
     next_cursor: NotRequired[str]
     coverage: NotRequired[Coverage]
     stale: NotRequired[Stale]
+    error_message: NotRequired[str]
 
 
 class TextParams(Params):
@@ -209,7 +210,7 @@ class SymbolOccurrence(TypedDict):
 
 
 class SymbolResult(TypedDict):
-    status: Literal["success", "no_occurrences_found", "indexing_required"]
+    status: Literal["success", "no_occurrences_found", "indexing_required", "error"]
     occurrences: list[SymbolOccurrence]
     occurrence_count: int
     total_is_exact: NotRequired[bool]
