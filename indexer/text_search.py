@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import logging
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import ripgrep
+from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ctxd.indexer.pattern import Pattern
     from ctxd.indexer.scope import Scope
     from ctxd.indexer.trigrams import TrigramQuery
+
+logger = logging.getLogger(__name__)
 
 RAREST = 6  # trigrams asked of the index per conjunction: more cost more than they narrow (5.4 -> 0.7 ms)
 COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
@@ -139,19 +143,23 @@ class TextSearch:
         """Ids of the contents that may match; None where the index cannot say less than everything."""
         if query in (EVERYTHING, NOTHING):
             return None if query == EVERYTHING else []
-        with self.database.reader() as connection:
-            rows = connection.execute("SELECT max(id) FROM text_row").fetchone()[0]
-            if not rows:
-                return []
-            expression, estimate = self._expression(connection, query, rows)
-            if expression is None or estimate > COMMON_SHARE * rows:
-                return None
-            found = connection.execute(
-                """SELECT DISTINCT content_id FROM text_row WHERE id IN
-                   (SELECT rowid FROM text_index WHERE text_index MATCH ?)""",
-                (expression,),
-            )
-            return [content_id for (content_id,) in found]
+        try:
+            with self.database.reader() as connection:
+                rows = connection.execute("SELECT max(id) FROM text_row").fetchone()[0]
+                if not rows:
+                    return []
+                expression, estimate = self._expression(connection, query, rows)
+                if expression is None or estimate > COMMON_SHARE * rows:
+                    return None
+                found = connection.execute(
+                    """SELECT DISTINCT content_id FROM text_row WHERE id IN
+                       (SELECT rowid FROM text_index WHERE text_index MATCH ?)""",
+                    (expression,),
+                )
+                return [content_id for (content_id,) in found]
+        except DatabaseError:
+            logger.exception("the text index cannot be read; the files are")
+            return None
 
     def forget_counts(self) -> None:
         """Call when the index was optimized."""
