@@ -14,6 +14,9 @@ from array import array
 from bisect import bisect_left
 
 ANSWER_SECONDS_MAX = 20  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk)
+FOLDERS_DEEP_MAX = 20
+"""git keeps one list of rules for each folder above a path. At the 25th it moves them all, and its own pointers to the
+names of the rules' files dangle: `check-ignore -v` then answers wrongly or crashes, for shallow paths too (2.39)."""
 PIPE_BYTES = 65536  # what a pipe takes at once
 
 
@@ -56,10 +59,20 @@ class Git:
             b"--git-dir=" + git_folder,
             b"--work-tree=" + work_tree,
         ]
+        self._slashes_max = FOLDERS_DEEP_MAX - os.path.relpath(folder, work_tree).count(b"/")
         self._process: subprocess.Popen[bytes] | None = None
 
     def ignored(self, paths: list[bytes]) -> list[bool]:
         """For each path whether a rule ignores it or a folder above it, tracked or not. Raises GitError."""
+        deep = {path for path in paths if path.count(b"/") > self._slashes_max}
+        if not deep:
+            return self._ignored(paths)
+        shallow = [path for path in paths if path not in deep]
+        verdicts = dict(zip(shallow, self._ignored(shallow), strict=True))
+        verdicts |= dict.fromkeys(deep, False) | dict.fromkeys(self._ignored_once(list(deep)), True)
+        return [verdicts[path] for path in paths]
+
+    def _ignored(self, paths: list[bytes]) -> list[bool]:
         verdicts: list[bool] = []
         while len(verdicts) < len(paths):
             rest = paths[len(verdicts) :]
@@ -85,6 +98,23 @@ class Git:
             return self.ignored([path])[0]
         finally:
             self.close()
+
+    def _ignored_once(self, paths: list[bytes]) -> list[bytes]:
+        """Those of the paths that are ignored, from a process of their own that need not name the rule."""
+        done = subprocess.run(
+            [*self._command, "check-ignore", "--stdin", "-z", "--no-index"],
+            check=False,
+            cwd=self.folder,
+            env=_environment(),
+            input=_question(paths),
+            capture_output=True,
+        )
+        if done.returncode in {0, 1}:
+            return [path.removeprefix(b"./") for path in done.stdout.split(b"\0")[:-1]]
+        if len(paths) == 1:
+            return paths  # a parent became a link just now
+        middle = len(paths) // 2
+        return self._ignored_once(paths[:middle]) + self._ignored_once(paths[middle:])
 
     def tracked(self) -> bytes:
         """All tracked paths at or below the folder, each ended by a NUL. Raises GitError."""
@@ -136,8 +166,7 @@ class Git:
             self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
-        # A leading colon would be read as pathspec magic.
-        question = memoryview(b"".join((b"./" if path[:1] == b":" else b"") + path + b"\0" for path in paths))
+        question = memoryview(_question(paths))
         answer = _exchange(process.stdin.fileno(), process.stdout.fileno(), question, 4 * len(paths))
         fields = answer.split(b"\0")
         # Each answer is source, line, pattern, path; the first three are empty where no rule matches.
@@ -200,6 +229,11 @@ def make_empty_repository(binary: str, folder: str) -> bytes:
         if done.returncode != 0:
             raise GitError(os.fsdecode(done.stderr).strip())
     return os.fsencode(folder)
+
+
+def _question(paths: list[bytes]) -> bytes:
+    """Paths as git reads them; a leading colon would be pathspec magic."""
+    return b"".join((b"./" if path[:1] == b":" else b"") + path + b"\0" for path in paths)
 
 
 def _environment() -> dict[str, str]:

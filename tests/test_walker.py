@@ -151,7 +151,7 @@ def test_our_reading_of_ignore_files_is_gits(root, tmp_path):
         ours, ignored = IgnoreFile(data), {b"": False}
         for (path, is_folder), verdict in zip(paths, asked.ignored([path for path, _ in paths]), strict=True):
             rule = ours.match(path, is_folder=is_folder)
-            above = ignored[path.rpartition(b"/")[0]] if path.rpartition(b"/")[0] in ignored else True
+            above = ignored[path.rpartition(b"/")[0]]
             ignored[path] = above or (rule is not None and not rule.includes)
             assert ignored[path] == verdict, (data, path)
     asked.close()
@@ -369,3 +369,14 @@ def test_a_path_below_a_link_does_not_spoil_the_others(root, tmp_path):
     asked = Git("git", make_empty_repository("git", str(tmp_path / "empty")), root, root)
     assert asked.ignored([b"a.o", b"link/x", b"a.c", b"link/x", b"b.o"]) == [True, True, False, True, True]
     asked.close()
+
+
+@needs_git
+def test_deep_folders_do_not_confuse_git(root, walk):
+    """git itself answers wrongly, or crashes, from the 25th folder on."""
+    put(root, ".gitignore", "*.o\n**/q\n")
+    deep = "/".join(["d"] * 40)
+    names = ["/".join(["d"] * depth) + "/a.c" for depth in range(1, 41)]
+    make(root, [*names, deep + "/a.o", deep + "/q/x", "d/a.o", "z/a.o", "z/q/x", "z/a.c"])
+    assert walk(root) == {*map(os.fsencode, names), b".gitignore", b"z/a.c"}
+    assert walk(root + b"/d/d/d") == {b"a.c", *(os.fsencode(name[6:]) for name in names[3:])}

@@ -1,0 +1,108 @@
+"""One answer, whatever narrows: the index, ripgrep, or nothing."""
+
+import random
+import shutil
+
+import pytest
+from projects import opened, ready, write
+
+from ctxd.indexer import text_search
+from ctxd.indexer.pattern import compile_pattern
+from ctxd.indexer.scope import Scope
+from ctxd.indexer.text_search import Search
+from ctxd.indexer.trigrams import EVERYTHING
+
+QUERIES = [
+    ("alpha", False, True),
+    ("ALPHA", False, False),
+    ("straße", False, False),
+    ("é", False, True),
+    (r"alpha|beta\d", True, True),
+    (r"\bal\w+", True, False),
+    (r"^\s*$", True, True),
+    (r"x.y", True, True),
+    (r"end$", True, True),
+    (r"[^a-z ]{3}", True, True),
+    ("absent word", False, True),
+]
+
+
+def files(chance):
+    words = ["alpha", "beta1", "Straße", "STRASSE", "é", "end", "x\ry", "xéy", "   ", "", "ALPHA", "x y", "!!!"]
+    for number in range(120):
+        text = "\n".join(" ".join(chance.choices(words, k=chance.randint(0, 4))) for _ in range(chance.randint(0, 12)))
+        data = {
+            0: text.encode(),
+            1: text.encode().replace(b"\n", b"\r\n"),
+            2: text.encode("latin-1"),
+            3: text.encode("utf-16"),
+            4: b"\xef\xbb\xbf" + text.encode(),
+            5: text.encode() + b"\0",
+            6: (text + "z" * 200_000 + "alpha end").encode(),
+        }[chance.choice([0, 0, 0, 0, 1, 2, 3, 4, 5, 6])]
+        yield f"d{number % 5}/f{number}.txt", data
+
+
+def answer(project, query):
+    pattern = compile_pattern(query[0], is_regex=query[1], case_sensitive=query[2])
+    search = Search(stop=lambda: False)
+    return [(m.path, [line[:3] for line in m.lines]) for m in project.text.search(pattern, Scope(), search)]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_index_ripgrep_and_a_scan_give_the_same_answer(folder, home, workers, monkeypatch, seed):
+    write(folder, dict(files(random.Random(seed))))
+    with opened(folder, home, workers) as project:
+        ready(project)
+        narrowed = {query: answer(project, query) for query in QUERIES}
+        assert sum(map(len, narrowed.values())) > 300
+        monkeypatch.setattr(project.text, "_narrow", lambda _query: None)
+        scanned = {query: answer(project, query) for query in QUERIES}
+        assert narrowed == scanned
+        if shutil.which("rg"):
+            monkeypatch.setattr(text_search, "RIPGREP_FILES_MIN", 1)
+            monkeypatch.setattr(text_search, "READ_FIRST", 3)
+            assert {query: answer(project, query) for query in QUERIES} == scanned
+
+
+def test_before_anything_is_indexed_the_answer_is_the_same(folder, home, workers, monkeypatch):
+    write(folder, dict(files(random.Random(3))))
+    with opened(folder, home, workers) as project:
+        early = {query: answer(project, query) for query in QUERIES}
+        ready(project)
+        assert {query: answer(project, query) for query in QUERIES} == early
+
+
+def test_ripgrep_that_fails_is_passed_over(folder, home, workers, monkeypatch):
+    write(folder, dict(files(random.Random(4))))
+    with opened(folder, home, workers) as project:
+        ready(project)
+        expected = answer(project, QUERIES[4])
+        monkeypatch.setattr(text_search, "RIPGREP_FILES_MIN", 1)
+        monkeypatch.setattr(text_search, "READ_FIRST", 3)
+        monkeypatch.setattr(project.text, "_narrow", lambda _query: None)
+        for program in ("/nonexistent/rg", shutil.which("ls")):
+            project.text.ripgrep = program
+            assert answer(project, QUERIES[4]) == expected
+
+
+def test_a_rare_word_reads_few_files(folder, home, workers):
+    write(folder, {f"{n}.txt": f"common words and number {n}\n" for n in range(300)} | {"one.txt": "a singular needle\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        search = Search(stop=lambda: False)
+        pattern = compile_pattern("singular needle", is_regex=False, case_sensitive=False)
+        assert pattern.trigrams != EVERYTHING
+        assert [m.path for m in project.text.search(pattern, Scope(), search)] == [b"one.txt"]
+        assert search.files_read == 1
+
+
+def test_a_search_stops_when_it_is_told_to(folder, home, workers):
+    write(folder, {f"{n}.txt": "word\n" for n in range(200)})
+    with opened(folder, home, workers) as project:
+        found = []
+        search = Search(stop=lambda: len(found) > 20)
+        for match in project.text.search(compile_pattern("word", is_regex=False, case_sensitive=True), Scope(), search):
+            found.append(match.path)
+        assert search.stopped
+        assert len(found) < 60
