@@ -1,6 +1,6 @@
 """A first pass over projects, from nothing to ready, each in a fresh home; and what text queries cost meanwhile.
 
-    python benchmarks/first_pass.py DIR...
+python benchmarks/first_pass.py DIR...
 """
 
 import os
@@ -17,7 +17,9 @@ LITERAL = "ctxd_benchmark_absent"
 
 
 def main(folders):
-    print("| project | files | MB | symbols | occurrences | text s | text MB/s | ready s | database MB | of corpus | daemon MB | worker MB |")
+    print(
+        "| project | files | MB | symbols | occurrences | text s | text MB/s | ready s | database MB | of corpus | daemon MB | worker MB |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for folder in folders:
         measure(os.path.realpath(folder))

@@ -23,7 +23,9 @@ class Daemon:
         self.base.cleanup()
 
     def run(self, *arguments, **options):
-        return subprocess.run([*COMMAND, *arguments], env=self.environment, capture_output=True, text=True, check=False, **options)
+        return subprocess.run(
+            [*COMMAND, *arguments], env=self.environment, capture_output=True, text=True, check=False, **options
+        )
 
     def status(self):
         return json.loads(self.run("status", "--json").stdout)

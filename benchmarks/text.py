@@ -47,20 +47,34 @@ def main(folder, repetitions):
                 for _ in range(repetitions):
                     milliseconds, answer = client.call("search_text_pattern", **arguments, file_extensions=["*"])
                     ours.append(milliseconds)
-                    command = ["rg", "--no-config", "-n", "--crlf", *([] if is_regex else ["-F"]), *([] if case_sensitive else ["-i"])]
+                    command = [
+                        "rg",
+                        "--no-config",
+                        "-n",
+                        "--crlf",
+                        *([] if is_regex else ["-F"]),
+                        *([] if case_sensitive else ["-i"]),
+                    ]
                     started = time.perf_counter()
-                    lines = subprocess.run([*command, "-e", query, "."], cwd=folder, capture_output=True, check=False).stdout
+                    lines = subprocess.run(
+                        [*command, "-e", query, "."], cwd=folder, capture_output=True, check=False
+                    ).stdout
                     theirs.append((time.perf_counter() - started) * 1000)
                 a, b = statistics.median(ours), statistics.median(theirs)
                 ratios.append(b / a)
                 more = "" if answer.get("total_is_exact", True) else "+"
                 expected = lines.count(b"\n")
                 agree = "" if more or answer["match_count"] == expected else " DIFFERS"
-                print(f"| {kind} | `{query}` | {answer['match_count']}{more} | {expected}{agree} | {a:.1f} | {b:.0f} | {b / a:.0f} |", flush=True)
+                print(
+                    f"| {kind} | `{query}` | {answer['match_count']}{more} | {expected}{agree} | {a:.1f} | {b:.0f} | {b / a:.0f} |",
+                    flush=True,
+                )
             print(f"| **{kind}** | median ratio | | | | | **{statistics.median(ratios):.0f}** |")
         fd = shutil.which("fdfind") or shutil.which("fd")
         for glob in ("Makefile", "test_*", "*.h", "*absent*"):
-            ours = statistics.median(client.call("find_files_by_name", name_pattern=glob)[0] for _ in range(repetitions + 1))
+            ours = statistics.median(
+                client.call("find_files_by_name", name_pattern=glob)[0] for _ in range(repetitions + 1)
+            )
             line = f"find_files_by_name {glob}: {ours:.1f} ms"
             if fd:
                 started = time.perf_counter()
@@ -72,7 +86,9 @@ def main(folder, repetitions):
             times = [client.call("find_symbol_occurrences", symbol_name=name) for _ in range(repetitions)]
             answer = times[0][1]
             more = "" if answer.get("total_is_exact", True) else "+"
-            print(f"find_symbol_occurrences {name}: {answer['occurrence_count']}{more} in {statistics.median(t for t, _ in times):.1f} ms")
+            print(
+                f"find_symbol_occurrences {name}: {answer['occurrence_count']}{more} in {statistics.median(t for t, _ in times):.1f} ms"
+            )
         client.close()
 
 

@@ -8,8 +8,9 @@ All methods are called under the project's lock.
 from __future__ import annotations
 
 import bisect
-from collections import Counter
 from typing import TYPE_CHECKING
+
+from ctxd.indexer.decode import BINARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ class FileTable:
         self.removed: set[bytes] = set()
         """Paths gone since the database was last told."""
         self.generation = 0
-        """Grows with every change of the set of paths."""
+        """Grows with every change of the set of paths, or of which of them are binary."""
         self._sorted: list[bytes] | None = None
         self._joined: bytes | None = None
 
@@ -103,6 +104,8 @@ class FileTable:
     def set_content(self, file: File, content: Content | None) -> None:
         """Point a file at its content; a content no file holds any more is forgotten here (the database keeps it a while)."""
         old = file.content
+        if (old is not None and old.form == BINARY) != (content is not None and content.form == BINARY):
+            self.generation += 1
         if old is content:
             if content is None:
                 self.without_content.add(file)
@@ -143,9 +146,6 @@ class FileTable:
         if self._joined is None:
             self._joined = b"\0" + b"\0".join(self.sorted_paths()) + b"\0"
         return self._joined
-
-    def count_by_extension(self) -> Counter[bytes]:
-        return Counter(extension_of(path) for path in self.files)
 
     def _paths_changed(self) -> None:
         self.generation += 1

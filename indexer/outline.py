@@ -25,6 +25,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import json
+import re
 import struct
 import zlib
 from array import array
@@ -35,6 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+_OWNER_PARTS = re.compile(r"::|\.")
 ROLES = ("call", "type", "import", "write", "read")
 
 
@@ -183,6 +185,25 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
             names, kinds, lines, columns, starts, ends, start_bytes, lengths, parents, owners, parameters, modifiers, docs, complexities, strict=True
         )
     ]  # fmt: skip
+
+
+def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[str]]]:
+    """Line, column, kind and enclosing names (outermost first) of the definitions of one name, without making the others."""
+    count, _ = _definitions_header(blob)
+    if not count:
+        return []
+    names, kinds, lines, columns, *_, parents, owners, _, _, _, _ = _body(blob)[0]
+    lines = list(accumulate(lines))
+    found = []
+    for at, one in enumerate(names):
+        if one == name:
+            chain = [part for part in _OWNER_PARTS.split(owners[at]) if part][::-1]
+            parent = parents[at]
+            while parent >= 0:
+                chain.append(names[parent])
+                parent = parents[parent]
+            found.append((lines[at], columns[at], kinds[at], chain[::-1]))
+    return found
 
 
 def unpack_imports(blob: bytes) -> list[Import]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxd.indexer.decode import BINARY
 from ctxd.indexer.file_table import extension_of, is_hidden
 
 if TYPE_CHECKING:
@@ -52,3 +53,23 @@ class Scope:
         if self.extensions is None or extension_of(path) in self.extensions:
             return True
         return bool(self.names) and path[path.rfind(b"/") + 1 :] in self.names
+
+
+class ScopeCounter:
+    """How many files a scope has, remembered until files come or go: counting 80,000 takes 40 ms. Call under the table's lock."""
+
+    _SCOPES_MAX = 64  # they are few; a stream of new ones must not grow without bound
+
+    def __init__(self, table: FileTable) -> None:
+        self.table = table
+        self._counted: dict[Scope, tuple[int, int, int]] = {}
+
+    def count(self, scope: Scope) -> tuple[int, int]:
+        """Files that are not binary, as far as is known, and files that are."""
+        known = self._counted.get(scope)
+        if known is None or known[0] != self.table.generation:
+            files = [file.content is not None and file.content.form == BINARY for file in scope.files(self.table)]
+            if len(self._counted) >= self._SCOPES_MAX:
+                self._counted.clear()
+            known = self._counted[scope] = (self.table.generation, files.count(False), files.count(True))
+        return known[1:]

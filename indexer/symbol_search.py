@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
 from ctxd.indexer.decode import Unreadable, decode, read_regular
-from ctxd.indexer.outline import reference_positions, unpack_definitions, unpack_imports
+from ctxd.indexer.outline import definitions_named, reference_positions, unpack_imports
 from ctxd.indexer.writer import name_tokens
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import FileTable
-    from ctxd.indexer.outline import Definition
     from ctxd.indexer.scope import Scope
 
 _SEPARATORS = re.compile(r"\.|::|/|#|->")
@@ -80,7 +79,7 @@ class SymbolSearch:
             return
         if not found_names:
             for path, content_id in defined[:2]:
-                found_names.update(fqn for _, fqn in self._matching(path, content_id, qualifiers, bare))
+                found_names.update(fqn for *_, fqn in self._matching(path, content_id, qualifiers, bare))
         fqn = found_names.pop() if len(found_names) == 1 else None
         start = after[1] if after[0] == 1 else b""
         for path, content_id in self._files_naming("referenced", bare, scope, language):
@@ -131,32 +130,22 @@ class SymbolSearch:
 
     def _matching(
         self, path: bytes, content_id: int, qualifiers: list[str], bare: str
-    ) -> Iterator[tuple[Definition, str]]:
+    ) -> Iterator[tuple[int, int, str, str]]:
+        """Line, column, kind and fully qualified name of the definitions in one file that the asked name means."""
         blob, _ = self._blobs(content_id)
         if not blob:
             return
-        all_definitions = unpack_definitions(blob)
         module = module_of(path)
-        for definition in all_definitions:
-            if definition.name != bare:
-                continue
-            chain = split_name(definition.owner)[0] + [split_name(definition.owner)[1]] if definition.owner else []
-            chain.reverse()
-            parent = definition.parent
-            while parent >= 0:
-                chain.append(all_definitions[parent].name)
-                parent = all_definitions[parent].parent
-            chain.reverse()
+        for line, column, kind, chain in definitions_named(blob, bare):
             if _qualifies(qualifiers, chain, module):
-                yield definition, ".".join([*module, *chain, bare])
+                yield line, column, kind, ".".join([*module, *chain, bare])
 
     def _definitions(
         self, path: bytes, content_id: int, qualifiers: list[str], bare: str, found_names: set[str]
     ) -> Iterator[Occurrence]:
-        found = list(self._matching(path, content_id, qualifiers, bare))
-        for definition, fqn in sorted(found, key=lambda pair: (pair[0].line, pair[0].column)):
+        for line, column, kind, fqn in sorted(self._matching(path, content_id, qualifiers, bare)):
             found_names.add(fqn)
-            yield Occurrence(0, path, definition.line, definition.column, "definition", definition.kind, fqn)
+            yield Occurrence(0, path, line, column, "definition", kind, fqn)
 
     def _references(
         self, path: bytes, content_id: int, qualifiers: list[str], bare: str, fqn: str | None
@@ -203,7 +192,7 @@ def _mentions(definitions_blob: bytes, blob: bytes, qualifier: str, bare: str, p
         return True
     if not definitions_blob:
         return False
-    if any(definition.name == qualifier for definition in unpack_definitions(definitions_blob)):
+    if definitions_named(definitions_blob, qualifier):
         return True
     return any(
         bare in (found.name, found.alias) and qualifier in _SEPARATORS.split(found.module)

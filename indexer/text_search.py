@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ctxd.indexer import ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular
+from ctxd.indexer.scope import Scope, ScopeCounter
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import File, FileTable
     from ctxd.indexer.pattern import Pattern
-    from ctxd.indexer.scope import Scope
     from ctxd.indexer.trigrams import TrigramQuery
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class TextSearch:
         self.table = table
         self.lock = lock
         self.ripgrep = program
-        self._counted: dict[Scope, tuple[int, int, Counter[str]]] = {}
+        self.counter = ScopeCounter(table)
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
@@ -78,13 +78,9 @@ class TextSearch:
         self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None
     ) -> Iterator[FileMatches]:
         """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
-        paths = self._candidates(pattern, scope)
-        if after is not None:
-            paths = paths[bisect.bisect_left(paths, after) :]
-        total = len(paths)
-        reading = paths
-        if total > RIPGREP_FILES_MIN and self.ripgrep and pattern.rg_arguments is not None:
-            reading = itertools.chain(paths[:READ_FIRST], self._narrowed(pattern, paths[READ_FIRST:], search))
+        paths = self._candidates(pattern, scope, after or b"")
+        reading = self._first_then_narrowed(pattern, paths, search)
+        total = len(self.table)
         for number, path in enumerate(reading):
             if not number % 16:
                 if search.stop():
@@ -110,22 +106,11 @@ class TextSearch:
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
         """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
         with self.lock:
-            known = self._counted.get(scope)
-            if known is None or known[0] != self.table.generation:
-                files, binary = 0, 0
-                for file in scope.files(self.table):
-                    if file.content is not None and file.content.form == BINARY:
-                        binary += 1
-                    else:
-                        files += 1
-                if len(self._counted) > 64:  # scopes are few; a stream of new ones must not grow without bound
-                    self._counted.clear()
-                known = self._counted[scope] = (self.table.generation, files, Counter(binary=binary))
-        _, files, skipped = known
-        skipped = skipped + search.skipped
+            files, binary = self.counter.count(scope)
+        skipped = Counter(binary=binary) + search.skipped
         return {"files_searched": files - search.skipped.total(), "skipped": dict(skipped)}
 
-    def _candidates(self, pattern: Pattern, scope: Scope) -> list[bytes]:
+    def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
         # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
         # first set, where the other way round it could be in neither.
         with self.lock:
@@ -133,11 +118,29 @@ class TextSearch:
         contents = self._narrow(pattern.trigrams)
         with self.lock:
             if contents is None:
-                return [f.path for f in scope.files(self.table) if f.content is None or f.content.form != BINARY]
+                return self._all(scope, self.table.sorted_paths(), after)
             known = self.table.contents
             paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
         paths.update(file.path for file in unindexed)
-        return sorted(path for path in paths if scope.contains(path))
+        return iter(sorted(path for path in paths if path >= after and scope.contains(path)))
+
+    def _all(self, scope: Scope, paths: list[bytes], after: bytes) -> Iterator[bytes]:
+        """Lazily, as a full page often comes soon. Without the lock: the list is never modified, and a look-up is atomic."""
+        files = self.table.files
+        for at in range(bisect.bisect_left(paths, after), len(paths)):
+            file = files.get(paths[at])
+            binary = file is not None and file.content is not None and file.content.form == BINARY
+            if file is not None and not binary and scope.contains(file.path):
+                yield file.path
+
+    def _first_then_narrowed(self, pattern: Pattern, paths: Iterator[bytes], search: Search) -> Iterator[bytes]:
+        """All of `paths` that may match: some as they are, and if that is not enough the rest as ripgrep narrows them."""
+        yield from itertools.islice(paths, READ_FIRST)
+        if self.ripgrep is None or pattern.rg_arguments is None:
+            yield from paths
+            return
+        rest = list(paths)
+        yield from self._narrowed(pattern, rest, search) if len(rest) >= RIPGREP_FILES_MIN else rest
 
     def _narrow(self, query: TrigramQuery) -> list[int] | None:
         """Ids of the contents that may match; None where the index cannot say less than everything."""

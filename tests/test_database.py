@@ -2,12 +2,11 @@ import os
 import random
 import shutil
 
-from projects import opened, ready, write
-
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.view import View
 from ctxd.indexer.database import Database
+from projects import opened, ready, write
 
 
 def count(project, word):

@@ -4,13 +4,13 @@ import random
 import shutil
 
 import pytest
-from projects import opened, ready, write
 
 from ctxd.indexer import text_search
 from ctxd.indexer.pattern import compile_pattern
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.text_search import Search
 from ctxd.indexer.trigrams import EVERYTHING
+from projects import opened, ready, write
 
 QUERIES = [
     ("alpha", False, True),
@@ -87,7 +87,9 @@ def test_ripgrep_that_fails_is_passed_over(folder, home, workers, monkeypatch):
 
 
 def test_a_rare_word_reads_few_files(folder, home, workers):
-    write(folder, {f"{n}.txt": f"common words and number {n}\n" for n in range(300)} | {"one.txt": "a singular needle\n"})
+    write(
+        folder, {f"{n}.txt": f"common words and number {n}\n" for n in range(300)} | {"one.txt": "a singular needle\n"}
+    )
     with opened(folder, home, workers) as project:
         ready(project)
         search = Search(stop=lambda: False)

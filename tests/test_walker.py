@@ -374,6 +374,7 @@ def test_a_path_below_a_link_does_not_spoil_the_others(root, tmp_path):
 @needs_git
 def test_deep_folders_do_not_confuse_git(root, walk):
     """git itself answers wrongly, or crashes, from the 25th folder on."""
+    git(root, "init", "-q")
     put(root, ".gitignore", "*.o\n**/q\n")
     deep = "/".join(["d"] * 40)
     names = ["/".join(["d"] * depth) + "/a.c" for depth in range(1, 41)]
