@@ -118,7 +118,7 @@ async def _housekeeping(connections: Connections, path: str, idle_exit_seconds: 
     while True:
         await anyio.sleep(HOUSEKEEPING_SECONDS)
         await anyio.to_thread.run_sync(connections.registry.retry_missing)
-        if not os.path.exists(path):
+        if not await anyio.Path(path).exists():
             logger.info("the socket is gone: nobody can reach this daemon any more")
             stop.set()
         idle = time.monotonic() - connections.idle_since
