@@ -147,6 +147,7 @@ class IndexingThread(threading.Thread):
         if done and not self.first_pass_done and not self.pending_symbols:
             if self._indexed > len(project.table) * OPTIMIZE_SHARE:
                 project.writer.optimize_names()
+                project.database.shrink()
             self.first_pass_done = True
             logger.info("%s is ready", os.fsdecode(project.root))
         self.problem = None
@@ -277,6 +278,7 @@ class IndexingThread(threading.Thread):
                 return True
             self._collected_at = now
             self.project.writer.merge_text()
+            self.project.database.shrink()
         return False
 
     def probe(self) -> None:

@@ -176,9 +176,9 @@ class Walker:
         """An ignore file in this folder, or one outside the tree that acts on it, was written."""
         place = self._places.get(folder)
         if place is not None:
-            place.repository.close()
             place.ignore_files = dict.fromkeys(place.ignore_files, _UNREAD)
             if place.repository.folder == folder:
+                place.repository.close()
                 place.repository.outer_stamps = ()
 
     def landmarks(self) -> dict[bytes, set[bytes]]:
@@ -266,7 +266,8 @@ class Walker:
                     self._own_rules[name] += 1
                     rules = read_ignore_file(os.path.join(self._absolute(path), name))
                 old.ignore_files[name] = (stamp, rules)
-            repository.close()
+            if repository.folder == path:
+                repository.close()  # below its top git reads ignore files anew at each question
             changed = True
         return changed
 
@@ -342,13 +343,15 @@ class Walker:
         except GitError as error:
             self.problems.add(f"git's index cannot be read: {error}")
             return False
+        if repository.tracked.digest == git_module.digest_of(listing):
+            return False  # a commit, or a look at the status
         old, repository.tracked = repository.tracked, Tracked(listing)
-        if old.digest == repository.tracked.digest or not is_listed:
+        if not is_listed:
             return False
         if any(not repository.tracked.has(path, is_folder=True) for path in repository.forced):
             repository.forced.clear()
             return True
-        added = [path for path in listing.split(b"\0")[:-1] if not old.has(path, is_folder=False)]
+        added = repository.tracked.added_since(old, listing)
         try:
             return any(repository.git.ignored(added))
         except GitError:
