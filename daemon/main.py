@@ -31,7 +31,7 @@ logger = logging.getLogger("ctxd")
 LOG_BYTES_MAX = 2_000_000
 BACKLOG = 128
 LOCK_SECONDS = 0.5
-HOUSEKEEPING_SECONDS = 5.0
+HOUSEKEEPING_SECONDS = 1.0
 SWITCH_SECONDS = 0.001  # a thread that indexes gives an answer its turn five times sooner than by default
 OPEN_FILES = 8192
 
