@@ -46,6 +46,7 @@ LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer message is an attack or a mistake
 HELLO_BYTES_MAX = 1024 * 1024
 HELLO_SECONDS = 10.0
 SCAN_SECONDS = 8.0  # a call made while a project is first listed waits this long for the list
+HARD_SECONDS = 9.8  # a call that does not look at its clock (CALL_SECONDS) is given up
 PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
 INSTRUCTIONS = (
@@ -248,10 +249,15 @@ class Session:
 
     async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return await anyio.to_thread.run_sync(tool.call, call, arguments, abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
-            call.cancelled.set()  # the thread sees it at its next look and ends
-            raise
+            with anyio.fail_after(HARD_SECONDS):
+                return await anyio.to_thread.run_sync(tool.call, call, arguments, abandon_on_cancel=True)
+        except TimeoutError:
+            hint = "Narrow it: fewer target paths, or a pattern with a longer literal part"
+            raise ToolError(
+                f"{tool.name} found no answer within {HARD_SECONDS:g} s", hint, name="TimeoutError"
+            ) from None
+        finally:
+            call.cancelled.set()  # a thread that still runs sees it at its next look and ends
 
     async def _listed_view(self, view: View) -> View:
         project = view.project

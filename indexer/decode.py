@@ -11,6 +11,10 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PLAIN = "plain"
 """The bytes are their own canonical text (UTF-8, no BOM, no carriage return): other programs may search them as they are."""
@@ -50,6 +54,19 @@ def decode(data: bytes) -> tuple[str, bytes | None]:
 
 def _line_endings(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n")
+
+
+def text_pieces(text: bytes, bytes_max: int) -> Iterator[bytes]:
+    """Cut canonical text into line-aligned pieces of at most `bytes_max`; a longer line stays whole."""
+    start, size = 0, len(text)
+    while size - start > bytes_max:
+        cut = text.rfind(b"\n", start, start + bytes_max) + 1
+        if cut <= start:
+            cut = text.find(b"\n", start) + 1 or size
+        yield text[start:cut]
+        start = cut
+    if start < size:
+        yield text[start:] if start else text
 
 
 def content_hash(data: bytes) -> bytes:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import bisect
 import itertools
 import logging
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import ripgrep
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular
+from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular, text_pieces
 from ctxd.indexer.scope import Scope, ScopeCounter
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -37,6 +36,7 @@ RAREST = 6  # trigrams asked of the index per conjunction: more cost more than t
 COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
 READ_FIRST = 400  # candidates read here before ripgrep is asked to narrow the rest: a full page often comes sooner
 RIPGREP_FILES_MIN = 2_000  # below it a process costs more than it spares
+PIECE_BYTES = 256 * 1024  # between two looks at the clock; the worst of linear patterns takes 7 s a MB
 ROW_COUNTS_MAX = 50_000  # trigrams whose counts are remembered: a few MB
 RIPGREP_FILES = 40_000  # in one go; a page that is full stops before the next
 
@@ -89,8 +89,8 @@ class TextSearch:
                 if not number % 512:
                     search.progress(number, total)
             text = self.read(path, search)
-            if text is not None and (first := next(lines := pattern.line_matches(text), None)) is not None:
-                yield FileMatches(path, text, _numbered(text, itertools.chain((first,), lines)))
+            if text is not None and (first := next(lines := _matching_lines(pattern, text, search), None)) is not None:
+                yield FileMatches(path, text, itertools.chain((first,), lines))
 
     def read(self, path: bytes, search: Search) -> bytes | None:
         """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
@@ -231,15 +231,18 @@ def _quoted(value: bytes) -> str:
     return '"' + value.decode("latin-1").replace('"', '""') + '"'
 
 
-def _numbered(text: bytes, lines: Iterator[tuple[int, int, int, int]]) -> Iterator[tuple[int, int, int, int, int]]:
-    number, counted_to = 1, 0
-    for line_start, line_end, match_start, match_end in lines:
-        number += text.count(b"\n", counted_to, line_start)
-        counted_to = line_start
-        yield number, line_start, line_end, match_start, match_end
-
-
-def deadline(seconds: float, cancelled: Callable[[], bool]) -> Callable[[], bool]:
-    """A `stop` for Search: true once `seconds` have passed or the caller has gone."""
-    end = time.monotonic() + seconds
-    return lambda: cancelled() or time.monotonic() > end
+def _matching_lines(pattern: Pattern, text: bytes, search: Search) -> Iterator[tuple[int, int, int, int, int]]:
+    """Matching lines with their numbers, piece by piece: one call of the regex engine cannot be interrupted."""
+    base, number = 0, 1
+    for piece in text_pieces(text, PIECE_BYTES):
+        if base and search.stop():
+            search.stopped = True
+            return
+        counted_to = 0
+        for line_start, line_end, match_start, match_end in pattern.line_matches(piece):
+            number += piece.count(b"\n", counted_to, line_start)
+            counted_to = line_start
+            yield number, base + line_start, base + line_end, base + match_start, base + match_end
+        if len(piece) < len(text):
+            number += piece.count(b"\n", counted_to)
+        base += len(piece)

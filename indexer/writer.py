@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
-from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular, text_pieces
 from ctxd.indexer.file_table import Content, File, FileTable
 from ctxd.indexer.outline import definition_count, reference_count
 from ctxd.indexer.walker import stamp_of
 from ctxd.indexer.worker import FILE_BYTES_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from ctxd.indexer.database import Database
     from ctxd.indexer.outline import Packed
@@ -124,7 +124,7 @@ class Writer:
             )
             content = Content(cursor.lastrowid, key, form, symbols)
         if text is not None:
-            for piece in text_pieces(text):
+            for piece in text_pieces(text, TEXT_ROW_BYTES):
                 cursor = connection.execute("INSERT INTO text_row (content_id) VALUES (?)", (content.id,))
                 connection.execute(
                     "INSERT INTO text_index (rowid, text) VALUES (?, ?)", (cursor.lastrowid, piece.decode("latin-1"))
@@ -214,19 +214,6 @@ class Writer:
             "DELETE FROM text_index WHERE rowid IN (SELECT id FROM text_row WHERE content_id = ?)", (content_id,)
         )
         connection.execute("DELETE FROM text_row WHERE content_id = ?", (content_id,))
-
-
-def text_pieces(text: bytes) -> Iterator[bytes]:
-    """Cut canonical text into line-aligned pieces of at most TEXT_ROW_BYTES; a longer line stays whole."""
-    start, size = 0, len(text)
-    while size - start > TEXT_ROW_BYTES:
-        cut = text.rfind(b"\n", start, start + TEXT_ROW_BYTES) + 1
-        if cut <= start:
-            cut = text.find(b"\n", start) + 1 or size
-        yield text[start:cut]
-        start = cut
-    if start < size:
-        yield text[start:]
 
 
 def name_tokens(names: Iterable[str]) -> str:

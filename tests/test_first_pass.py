@@ -3,12 +3,12 @@
 from concurrent.futures import Future
 
 import pytest
-from projects import opened, ready, until, write
 
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
+from projects import opened, ready, until, write
 
 
 class HoldingPool(WorkerPool):
@@ -45,7 +45,12 @@ def call(project, tool, **arguments):
 def test_symbols_answer_for_what_is_done_and_say_what_is_not(folder, home, pool):
     write(folder, {"fast/a.py": "def f(): pass\n", "slow/b.py": "f()\n", "slow/c.py": "def g(): f()\n"})
     with opened(folder, home, pool) as project:
-        until(lambda: call(project, "find_symbol_occurrences", symbol_name="f", target_paths=["fast"])["occurrence_count"] == 1)
+        until(
+            lambda: (
+                call(project, "find_symbol_occurrences", symbol_name="f", target_paths=["fast"])["occurrence_count"]
+                == 1
+            )
+        )
         early = call(project, "find_symbol_occurrences", symbol_name="f")
         assert early["status"] == "indexing_required"
         assert early["progress"]["total"] == 3
