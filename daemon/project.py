@@ -17,6 +17,7 @@ from ctxd.daemon.queue import IndexingThread
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer import languages
 from ctxd.indexer.file_table import FileTable
+from ctxd.indexer.scope import ScopeCounter
 from ctxd.indexer.symbol_search import SymbolSearch
 from ctxd.indexer.text_search import TextSearch
 from ctxd.indexer.walker import Walker, is_secret
@@ -59,8 +60,9 @@ class Project:
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake)
         self.writer = Writer(database, root)
-        self.text = TextSearch(root, database, self.table, self.lock, ripgrep)
-        self.symbols = SymbolSearch(root, database, self.table, self.lock)
+        self.counter = ScopeCounter(self.table)
+        self.text = TextSearch(root, database, self.table, self.lock, self.counter, ripgrep)
+        self.symbols = SymbolSearch(database, self.table, self.lock, self.counter)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()
         self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)

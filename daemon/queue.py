@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 1.0  # between looks where nothing is to do; an event wakes it at once
+SWEEP_SLICE_SECONDS = 0.01  # of a sweep, between which answers get the lock
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
 JOBS_IN_FLIGHT_PER_WORKER = 4  # enough that no worker waits for the next job
 COLLECT_SECONDS = 300.0
@@ -123,9 +124,11 @@ class IndexingThread(threading.Thread):
         """One round; whether there was anything to do."""
         project = self.project
         with project.lock:
+            swept = True
             if time.monotonic() - self._swept_at > project.settings.sweep_seconds:
-                project.watcher.sweep()
-                self._swept_at = time.monotonic()
+                swept = project.watcher.sweep(SWEEP_SLICE_SECONDS)
+                if swept:
+                    self._swept_at = time.monotonic()
             project.watcher.settle(None)
             batch = self._next_batch()
             gone = list(itertools.islice(project.table.removed, BATCH_FILES_MAX))
@@ -151,7 +154,7 @@ class IndexingThread(threading.Thread):
             self.first_pass_done = True
             logger.info("%s is ready", os.fsdecode(project.root))
         self.problem = None
-        busy = bool(batch or gone or written)
+        busy = bool(batch or gone or written or not swept)
         if not busy and self.first_pass_done:
             busy = self._tidy()
         return busy

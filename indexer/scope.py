@@ -12,7 +12,7 @@ from ctxd.indexer.decode import BINARY
 from ctxd.indexer.file_table import extension_of, is_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ctxd.indexer.file_table import File, FileTable
 
@@ -58,18 +58,26 @@ class Scope:
 class ScopeCounter:
     """How many files a scope has, remembered until files come or go: counting 80,000 takes 40 ms. Call under the table's lock."""
 
-    _SCOPES_MAX = 64  # they are few; a stream of new ones must not grow without bound
+    _COUNTS_MAX = 64  # they are few; a stream of new ones must not grow without bound
 
     def __init__(self, table: FileTable) -> None:
         self.table = table
-        self._counted: dict[Scope, tuple[int, int, int]] = {}
+        self._generation = -1
+        self._counts: dict[tuple[Scope, str], int] = {}
 
-    def count(self, scope: Scope) -> tuple[int, int]:
-        """Files that are not binary, as far as is known, and files that are."""
-        known = self._counted.get(scope)
-        if known is None or known[0] != self.table.generation:
-            files = [file.content is not None and file.content.form == BINARY for file in scope.files(self.table)]
-            if len(self._counted) >= self._SCOPES_MAX:
-                self._counted.clear()
-            known = self._counted[scope] = (self.table.generation, files.count(False), files.count(True))
-        return known[1:]
+    def count(self, scope: Scope, of: str, accepts: Callable[[File], bool]) -> int:
+        """Files of the scope that `accepts`; `of` names the test."""
+        if self._generation != self.table.generation or len(self._counts) >= self._COUNTS_MAX:
+            self._generation = self.table.generation
+            self._counts.clear()
+        known = self._counts.get((scope, of))
+        if known is None:
+            known = self._counts[scope, of] = sum(map(accepts, scope.files(self.table)))
+        return known
+
+    def files(self, scope: Scope) -> int:
+        return self.count(scope, "all", lambda _file: True)
+
+    def binary_files(self, scope: Scope) -> int:
+        """As far as is known yet."""
+        return self.count(scope, "binary", lambda file: file.content is not None and file.content.form == BINARY)

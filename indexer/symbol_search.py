@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import FileTable
-    from ctxd.indexer.scope import Scope
+    from ctxd.indexer.scope import Scope, ScopeCounter
 
 _SEPARATORS = re.compile(r"\.|::|/|#|->")
 _FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
@@ -45,8 +45,8 @@ class Occurrence:
 class SymbolSearch:
     """Answers over one project. Thread-safe; the lock is not held while blobs and files are read."""
 
-    def __init__(self, root: bytes, database: Database, table: FileTable, lock: RLock) -> None:
-        self.root = root
+    def __init__(self, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter) -> None:
+        self.counter = counter
         self.database = database
         self.table = table
         self.lock = lock
@@ -101,7 +101,7 @@ class SymbolSearch:
     def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
         """What an answer vouches for: files of the scope with symbols, and those without by reason."""
         with self.lock:
-            files = sum(1 for file in scope.files(self.table) if _has_language(file.path, language))
+            files = self.counter.count(scope, f"in {language}", lambda file: _has_language(file.path, language))
         return {"files_searched": files - sum(left_out.values()), "skipped": left_out}
 
     def _files_naming(self, column: str, name: str, scope: Scope, language: str | None) -> list[tuple[bytes, int]]:

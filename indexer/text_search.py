@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from ctxd.indexer import ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular, text_pieces
-from ctxd.indexer.scope import Scope, ScopeCounter
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import File, FileTable
     from ctxd.indexer.pattern import Pattern
+    from ctxd.indexer.scope import Scope, ScopeCounter
     from ctxd.indexer.trigrams import TrigramQuery
 
 logger = logging.getLogger(__name__)
@@ -64,13 +64,15 @@ class FileMatches:
 class TextSearch:
     """Answers over one project. Thread-safe: `lock` guards the file table, and is never held while files are read."""
 
-    def __init__(self, root: bytes, database: Database, table: FileTable, lock: RLock, program: str | None) -> None:
+    def __init__(
+        self, root: bytes, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter, program: str | None
+    ) -> None:
         self.root = root
         self.database = database
         self.table = table
         self.lock = lock
         self.ripgrep = program
-        self.counter = ScopeCounter(table)
+        self.counter = counter
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
@@ -106,9 +108,9 @@ class TextSearch:
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
         """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
         with self.lock:
-            files, binary = self.counter.count(scope)
+            files, binary = self.counter.files(scope), self.counter.binary_files(scope)
         skipped = Counter(binary=binary) + search.skipped
-        return {"files_searched": files - search.skipped.total(), "skipped": dict(skipped)}
+        return {"files_searched": files - skipped.total(), "skipped": dict(skipped)}
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
         # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the

@@ -60,7 +60,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     result: dict[str, Any] = {"files": page.results, "total_found": page.count, **page.tail()}
     if not page.results:
         with view.project.lock:
-            listed = sum(view.project.text.counter.count(scope))
+            listed = view.project.counter.files(scope)
         result["coverage"] = {"files_searched": listed, "skipped": {}}
     if stale:
         result["stale"] = stale
