@@ -90,6 +90,7 @@ class Project:
             )
             self.queue.start()
             self.scanned.set()
+            self.database.shrink()
             self.queue.probe()
         except Exception:
             logger.exception("opening %s", os.fsdecode(self.root))

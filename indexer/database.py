@@ -15,9 +15,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import sqlean
-import sqlite_utils
 
-from ctxd.migrations.steps import MIGRATIONS
+from ctxd.migrations import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +52,8 @@ class Database:
     def _open_checked(self) -> Any:
         connection = self._connect(_WRITER_CACHE_KIB)
         try:
-            MIGRATIONS.apply(sqlite_utils.Database(connection))
+            if connection.execute("PRAGMA user_version").fetchone()[0] != LATEST:
+                _migrate(connection)
             if connection.execute("SELECT count(*) FROM content").fetchone()[0] and not self._was_closed(connection):
                 result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if result != "ok":
@@ -112,6 +112,11 @@ class Database:
                     self.writer.execute("ROLLBACK")
                 raise
 
+    def stream(self, statement: str, parameters: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """Rows one by one, for results too large to hold."""
+        with self.reader() as connection:
+            yield from connection.execute(statement, parameters)
+
     def writer_rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         with self.lock:
             return self.writer.execute(statement, parameters).fetchall()
@@ -145,3 +150,12 @@ class Database:
             except queue.Empty:
                 break
         self.writer.close()
+
+
+def _migrate(connection: Any) -> None:
+    import sqlite_utils
+
+    from ctxd.migrations.steps import MIGRATIONS
+
+    MIGRATIONS.apply(sqlite_utils.Database(connection))
+    connection.execute(f"PRAGMA user_version = {LATEST}")

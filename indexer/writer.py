@@ -59,7 +59,7 @@ class Writer:
 
     def load(self, table: FileTable) -> None:
         """Fill an empty table with the files as the last daemon left them; the walker then compares stamps."""
-        rows = self.database.writer_rows(
+        rows = self.database.stream(
             """SELECT path, size, stamp, content_id, hash, form, text_revision, symbols, symbols_revision
                FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
             (self.root_id,),

@@ -6,6 +6,8 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.view import View
 from ctxd.indexer.database import Database
+from ctxd.migrations import LATEST
+from ctxd.migrations.steps import MIGRATIONS
 from projects import opened, ready, write
 
 
@@ -71,6 +73,10 @@ def test_a_damaged_database_is_moved_aside_and_rebuilt(folder, home, workers):
             assert "moved" in project.database.problem
             assert [name for name in os.listdir(home / "databases") if "damaged" in name]
         assert count(project, "return 7") == 50 * 11
+
+
+def test_the_latest_migration_is_the_last_step():
+    assert len(MIGRATIONS._migrations) == LATEST
 
 
 def test_a_file_that_is_no_database_is_moved_aside(home):
