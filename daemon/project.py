@@ -58,7 +58,7 @@ class Project:
         self.lock = threading.RLock()
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
-        self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake)
+        self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
         self.writer = Writer(database, root)
         self.counter = ScopeCounter(self.table)
         self.text = TextSearch(root, database, self.table, self.lock, self.counter, ripgrep)

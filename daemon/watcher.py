@@ -59,16 +59,16 @@ class Watcher:
     """The disk side of one project: walks, watches, and settles what changed into the table."""
 
     def __init__(
-        self, table: FileTable, walker: Walker, *, on_dirty: Callable[[], None], polling: bool = False
+        self, table: FileTable, walker: Walker, *, on_dirty: Callable[[], None], watches_max: int = sys.maxsize
     ) -> None:
-        """`on_dirty` is called from any thread when `settle` has work. `polling` asks for no events at all."""
+        """`on_dirty` is called from any thread when `settle` has work. Above `watches_max` folders it polls; 0 is always."""
         self.table = table
         self.walker = walker
         self.missing = False
         """Whether the root is not there (deleted, moved, unmounted). The table keeps what it had."""
         self.overflows = 0
         self._on_dirty = on_dirty
-        self._polling_wanted = polling
+        self._watches_max = watches_max
         self._announced = False
         self._root_identity: tuple[int, int] | None = None
         self._folders: dict[bytes, _Folder] = {}
@@ -273,7 +273,7 @@ class Watcher:
 
     def _open_queue(self) -> None:
         self._watch_problem = None
-        if self._polling_wanted or not sys.platform.startswith("linux"):
+        if not self._watches_max or not sys.platform.startswith("linux"):
             return
         from ctxd.daemon import inotify
 
@@ -524,16 +524,22 @@ class Watcher:
             folder.watch = watch
             self._path_of[watch] = path
 
+        if len(self._path_of) >= self._watches_max:
+            self._poll_from_now_on(f"more than {self._watches_max} folders (raise watches_max in the settings")
+            return
         try:
             queue.watch(self._absolute(path), remember, is_root=not path)
         except OSError as error:
             if self._inotify.is_limit(error):
-                self._close_queue()
-                self._watch_problem = (
-                    f"no inotify watch left after {len(self._folders)} folders "
-                    "(raise fs.inotify.max_user_watches, then restart the daemon): polling"
+                count = len(self._folders)
+                self._poll_from_now_on(
+                    f"no inotify watch left after {count} folders (raise fs.inotify.max_user_watches"
                 )
             # Else unreadable, which the scan records, or gone, of which an event tells.
+
+    def _poll_from_now_on(self, reason: str) -> None:
+        self._close_queue()
+        self._watch_problem = f"{reason}, then restart the daemon): polling"
 
     def _watch_landmarks(self, queue: EventQueue) -> None:
         self._landmark_revision = self.walker.landmark_revision

@@ -38,7 +38,7 @@ READ_FIRST = 400  # candidates read here before ripgrep is asked to narrow the r
 RIPGREP_FILES_MIN = 2_000  # below it a process costs more than it spares
 PIECE_BYTES = 256 * 1024  # between two looks at the clock; the worst of linear patterns takes 7 s a MB
 ROW_COUNTS_MAX = 50_000  # trigrams whose counts are remembered: a few MB
-RIPGREP_FILES = 40_000  # in one go; a page that is full stops before the next
+RIPGREP_FILES = 20_000  # in one go; a page that is full stops before the next
 
 
 @dataclass(slots=True)
@@ -204,6 +204,7 @@ class TextSearch:
         assert pattern.rg_arguments is not None
         for start in range(0, len(paths), RIPGREP_FILES):
             batch = paths[start : start + RIPGREP_FILES]
+            search.progress(READ_FIRST + start, READ_FIRST + len(paths))
             with self.lock:
                 files = self.table.files
                 plain = [path for path in batch if _is_plain(files.get(path))]

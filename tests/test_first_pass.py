@@ -88,3 +88,14 @@ def test_a_project_too_large_to_index_unasked_still_answers_text(folder, home, w
         assert status["state"] == "degraded"
         assert "index_files_max" in status["problems"][0]
         assert call(project, "find_symbol_occurrences", symbol_name="f1")["status"] == "indexing_required"
+
+
+def test_more_folders_than_may_be_watched_are_polled(folder, home, workers):
+    write(folder, {f"d{n}/a.py": "x = 1\n" for n in range(10)})
+    with opened(folder, home, workers, watches_max=5) as project:
+        ready(project)
+        status = project.status()
+        assert status["watch"]["backend"] == "polling"
+        assert any("watches_max" in problem for problem in status["problems"])
+        write(folder, {"d3/b.py": "unheard = 1\n"})
+        until(lambda: call(project, "search_text_pattern", query="unheard")["match_count"] == 1)

@@ -46,9 +46,9 @@ def watch(tmp_path):
     """Start a watcher of a folder; all are closed at the end."""
     started = []
 
-    def start(root, on_dirty=lambda: None, table=None, polling=False):
+    def start(root, on_dirty=lambda: None, table=None, watches_max=100_000):
         walker = Walker(root, scratch=str(tmp_path / "scratch"))
-        watcher = Watcher(FileTable() if table is None else table, walker, on_dirty=on_dirty, polling=polling)
+        watcher = Watcher(FileTable() if table is None else table, walker, on_dirty=on_dirty, watches_max=watches_max)
         started.append(watcher)
         watcher.start()
         return watcher
@@ -327,7 +327,7 @@ def test_every_change_is_in_the_table_at_once(root, watch, seed, with_own_rules)
 @needs_git
 def test_polling_sees_the_same(root, watch):
     fuzz = Fuzz(root, 3, with_own_rules=False)
-    watcher = watch(root, polling=True)
+    watcher = watch(root, watches_max=0)
     assert watcher.health()["backend"] == "polling"
     for _ in range(100):
         fuzz.step()
@@ -336,7 +336,7 @@ def test_polling_sees_the_same(root, watch):
 
 
 def test_polling_reads_a_fresh_file_twice(root, watch):
-    watcher = watch(root, polling=True)
+    watcher = watch(root, watches_max=0)
     write(root + b"/a.txt")
     settled(watcher)
     index(watcher, b"a.txt")
@@ -461,10 +461,10 @@ def test_a_dead_reader_is_replaced(root, watch):
     assert watcher._queue.is_alive()
 
 
-@pytest.mark.parametrize("polling", [False, True])
-def test_a_root_that_goes_and_comes_back(root, watch, polling):
+@pytest.mark.parametrize("watches_max", [100_000, 0])
+def test_a_root_that_goes_and_comes_back(root, watch, watches_max):
     write(root + b"/deep/a.txt")
-    watcher = watch(root, polling=polling)
+    watcher = watch(root, watches_max=watches_max)
     index(watcher, b"deep/a.txt")
     os.rename(root, root + b"-away")
     assert watcher.settle(None) > 0
