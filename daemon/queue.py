@@ -208,7 +208,9 @@ class IndexingThread(threading.Thread):
         return all(map(self.has_given_up, self.project.table.without_content))
 
     def _send_some(self) -> None:
-        room = self.project.workers.count * JOBS_IN_FLIGHT_PER_WORKER - len(self._in_flight)
+        # Until the text index is built, most of the processor is this thread's: text serves every other tool.
+        busy_workers = self.project.workers.count if self.text_ready else 1
+        room = busy_workers * JOBS_IN_FLIGHT_PER_WORKER - len(self._in_flight)
         if room <= 0:
             return
         waiting = (content for id_, content in self.pending_symbols.items() if id_ not in self._in_flight)
