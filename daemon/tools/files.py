@@ -47,9 +47,9 @@ class NamesParams(Params):
 )
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
+    stale = view.project.files_now()
     scope = Scope((view.resolve(params.path),))
     after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
-    stale = view.project.files_now()
     page = Page(params)
     try:
         for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):
