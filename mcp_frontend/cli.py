@@ -154,6 +154,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "glob", metavar="GLOB", help="a glob on file names, on paths where it has a /; a bare word is a part of a name"
     )
+    verb.add_argument("path", nargs="?", metavar="DIR", help="only below this folder; the way to hidden files")
     project_flag(verb)
     json_flag(verb)
 

@@ -240,7 +240,10 @@ def files(options: argparse.Namespace) -> int:
             screen.print(screen.path(path))
         return count
 
-    return _query(options, "find_files_by_name", {"name_pattern": _glob(options.glob)}, "files", show)
+    arguments = {"name_pattern": _glob(options.glob)}
+    if options.path:
+        arguments["path"] = _absolute(options.path)
+    return _query(options, "find_files_by_name", arguments, "files", show)
 
 
 def _glob(text: str) -> str:

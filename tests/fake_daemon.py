@@ -217,7 +217,7 @@ def symbols(arguments):
 def names(arguments):
     if arguments["name_pattern"] == "[":
         return {"status": "error", "error": "ValueError: no ]"}
-    return {"files": [f"asked/{arguments['name_pattern']}"], "total_found": 1}
+    return {"files": [f"asked/{arguments['name_pattern']}"], "total_found": 1, "asked": arguments}
 
 
 SHAPES = {"search_text_pattern": text, "find_symbol_occurrences": symbols, "find_files_by_name": names}

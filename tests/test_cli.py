@@ -207,6 +207,11 @@ def test_bare_word_is_part_of_a_file_name(home, tmp_path, typed, asked):
     assert run("files", typed, home=home, cwd=tmp_path).stdout == f"asked/{asked}\n"
 
 
+def test_files_below_a_folder(home, tmp_path):
+    answer = json.loads(run("files", "*.yml", ".github", "--json", home=home, cwd=tmp_path).stdout)
+    assert answer["asked"] == {"name_pattern": "*.yml", "path": str(tmp_path / ".github")}
+
+
 def test_call_prints_the_tools_answer(home, tmp_path):
     done = run("call", "x", "--args", '{"a": "é"}', home=home, cwd=tmp_path)
     assert json.loads(done.stdout)["arguments"] == {"a": "é"}

@@ -40,7 +40,7 @@ class NamesParams(Params):
     "find_files_by_name",
     toolset="files",
     title="Find files by name",
-    description="List the files whose name matches a glob. Case-sensitive; ignored files are left out.",
+    description="List the files whose name matches a glob. Case-sensitive. Left out are ignored files, and hidden ones unless path names a hidden folder.",
     params=NamesParams,
     result=NamesResult,
     error=lambda error: {"error": f"{error.name}: {error}"},
