@@ -107,6 +107,8 @@ def _table(path: str, keys: tuple[str, ...]) -> dict[str, Any]:
         raise SettingsError(f"{path}: {error}") from None
     for key in keys:
         table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise SettingsError(f"{path}, line {_line_of(key, path)}: {'.'.join(keys)} must be a table of settings")
     return table
 
 

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.queue import IndexingThread
+from ctxd.daemon.tool import ToolError
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer import languages
 from ctxd.indexer.file_table import FileTable
@@ -123,7 +124,10 @@ class Project:
         return "empty" if os.path.isdir(self.root + b"/" + path) else "ignored"
 
     def files_now(self) -> dict[str, Any] | None:
-        """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None."""
+        """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None.
+
+        Raises ToolError where the project's folder is gone: an empty answer would say that there is nothing to find.
+        """
         seconds = self.settings.settle_ms / 1000
         if not self.lock.acquire(timeout=seconds):
             return {
@@ -134,6 +138,12 @@ class Project:
             pending = self.watcher.settle(seconds)
         finally:
             self.lock.release()
+        if self.watcher.missing:
+            raise ToolError(
+                f"the project's folder {os.fsdecode(self.root)} is not there",
+                "Where it was moved, ask with its new place; `ctxd remove` forgets the old one",
+                name="FileNotFoundError",
+            )
         if pending:
             return {
                 "pending_files": pending,
@@ -214,7 +224,7 @@ class Project:
         too_large = self.too_large() if scanned else None
         problems += [problem for problem in (self.queue.problem, self.database.problem, too_large) if problem]
         if self.watcher.missing:
-            problems.append(f"{os.fsdecode(self.root)} is not there; its index is kept. `ctxd remove` forgets it")
+            problems.append(not_there(os.fsdecode(self.root)))
             state = "missing"
         elif self.queue.problem or too_large or not health["healthy"]:
             state = "degraded"
@@ -241,6 +251,10 @@ class Project:
             "text_ready": self.queue.text_ready,
             "problems": problems,
         }
+
+
+def not_there(root: str) -> str:
+    return f"{root} is not there; its index is kept. `ctxd remove` forgets it"
 
 
 def database_name(root: str) -> str:

@@ -18,7 +18,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from ctxd.daemon.workers import ParseJob
+from ctxd.daemon.workers import ParseJob, PoolClosedError
 from ctxd.indexer import languages, ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.text_search import RIPGREP_FILES_MIN
@@ -72,6 +72,8 @@ class IndexingThread(threading.Thread):
         while not self._closing:
             try:
                 busy = self._step()
+            except PoolClosedError:
+                return
             except DatabaseError as error:
                 logger.warning("index of %s not written: %s", os.fsdecode(self.project.root), error)
                 self.problem = (

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import config
-from ctxd.daemon.project import Project, database_name
+from ctxd.daemon.project import Project, database_name, not_there
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
@@ -38,7 +38,8 @@ class Registry:
         )
         self.projects: dict[bytes, Project] = {}
         self._databases: dict[str, tuple[Database, set[bytes]]] = {}
-        self._missing: set[bytes] = set()
+        self._missing: dict[bytes, str] = {}
+        """Registered, but not open: why."""
         self._lock = threading.RLock()
 
     def open_all(self) -> None:
@@ -48,7 +49,7 @@ class Registry:
                 self.add(os.fsdecode(root))
             except ToolError as error:
                 logger.warning("not opened: %s", error)
-                self._missing.add(root)
+                self._missing[root] = str(error)
 
     def add(self, root: str) -> Project:
         """The project at a root, registered and opened if it was not. Raises ToolError."""
@@ -63,7 +64,7 @@ class Registry:
                 raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
             project = self._make(real)
             self.projects[key] = project
-            self._missing.discard(key)
+            self._missing.pop(key, None)
             self._remember()
         project.open()
         return project
@@ -88,7 +89,7 @@ class Registry:
         with self._lock:
             project = self.projects.pop(key, None)
             known = project is not None or key in self._missing
-            self._missing.discard(key)
+            self._missing.pop(key, None)
             self._remember()
         if project is not None:
             project.close()
@@ -100,7 +101,7 @@ class Registry:
         """Status entries of all projects, or of the one that serves `root`; None where none does."""
         with self._lock:
             projects = dict(self.projects)
-            missing = set(self._missing)
+            missing = dict(self._missing)
         if root is not None:
             real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
             key = next(
@@ -109,15 +110,17 @@ class Registry:
             if key is None:
                 return None
             projects = {key: projects[key]} if key in projects else {}
-            missing = {key} & missing
+            missing = {key: missing[key]} if key in missing else {}
         entries = [project.status() for _, project in sorted(projects.items())]
-        return entries + [_missing_entry(os.fsdecode(key)) for key in sorted(missing)]
+        return entries + [_entry_of_unopened(os.fsdecode(key), reason) for key, reason in sorted(missing.items())]
 
     def retry_missing(self) -> None:
-        """Open projects whose folder has come back."""
+        """Open projects whose folder has come back, or whose settings were mended."""
         for key in [key for key in self._missing if os.path.isdir(key)]:
-            with contextlib.suppress(ToolError):
+            try:
                 self.add(os.fsdecode(key))
+            except ToolError as error:
+                self._missing[key] = str(error)
 
     def close(self) -> None:
         with self._lock:
@@ -181,10 +184,12 @@ def refuse_too_wide(root: str) -> None:
         )
 
 
-def _missing_entry(root: str) -> dict[str, Any]:
+def _entry_of_unopened(root: str, reason: str) -> dict[str, Any]:
+    """The status entry of a project whose folder is not there, or that `reason` keeps from being opened."""
+    is_there = os.path.isdir(root)
     return {
         "root": root,
-        "state": "missing",
+        "state": "degraded" if is_there else "missing",
         **dict.fromkeys(("files", "symbols", "occurrences", "chunks", "embedded"), None),
         "progress": {"done": 0, "total": 0, "eta_seconds": None},
         "pending": 0,
@@ -193,5 +198,5 @@ def _missing_entry(root: str) -> dict[str, Any]:
         "model": None,
         "database_bytes": 0,
         "text_ready": False,
-        "problems": [f"{root} is not there; its index is kept. `ctxd remove` forgets it"],
+        "problems": [reason if is_there else not_there(root)],
     }

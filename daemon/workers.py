@@ -38,6 +38,10 @@ class PoolStats:
     """Processes that died or were killed at work."""
 
 
+class PoolClosedError(Exception):
+    """The daemon is ending: nothing is parsed any more."""
+
+
 class WorkerPool:
     """Up to `count` processes, started when first needed and ended after `idle_seconds` without work."""
 
@@ -60,11 +64,14 @@ class WorkerPool:
         self._peak_rss_bytes = 0
 
     def submit(self, job: ParseJob, *, urgent: bool = False) -> Future[ParseResult]:
-        """Queue a job; an urgent one overtakes all others. A job without a process of its own yet can be cancelled."""
+        """Queue a job; an urgent one overtakes all others. A job without a process of its own yet can be cancelled.
+
+        Raises PoolClosedError.
+        """
         future: Future[ParseResult] = Future()
         with self._changed:
             if self._closed:
-                raise RuntimeError("the worker pool is closed")
+                raise PoolClosedError
             (self._urgent if urgent else self._waiting).append((job, future))
             if self._idle < len(self._urgent) + len(self._waiting) and len(self._drivers) < self.count:
                 driver = _Driver(self)

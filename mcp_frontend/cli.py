@@ -36,8 +36,10 @@ def _run(arguments: list[str]) -> int:
     from ctxd.mcp_frontend.client import CallError
     from ctxd.mcp_frontend.launch import DaemonError
 
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr] - file names are any bytes
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
+        getattr(sys, name).reconfigure(errors="surrogateescape")  # file names are any bytes
     options, unknown = parser().parse_known_args(arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -127,19 +129,22 @@ def parser() -> argparse.ArgumentParser:
         error_status=QUERY_ERROR,
     )
     verb.add_argument("pattern", metavar="PATTERN")
-    verb.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to search; default: the project")
+    verb.add_argument("paths", nargs="*", default=[], metavar="PATH", help="files and folders; default: the project")
     verb.add_argument("-F", "--fixed-strings", action="store_true", help="PATTERN is plain text")
     case = verb.add_mutually_exclusive_group()
     case.add_argument("-i", "--ignore-case", action="store_true")
     case.add_argument("-S", "--smart-case", action="store_true", help="ignore case where PATTERN has no capital letter")
-    verb.add_argument("-C", "--context", type=int, default=0, metavar="N", help="lines shown around a match")
+    verb.add_argument("-C", "--context", type=int, default=0, metavar="N", help="lines around a match, at most 10")
+    verb.add_argument(
+        "--ext", action="append", metavar="EXT", help="only files that end so, as in --ext po; --ext '*' for all kinds"
+    )
     project_flag(verb)
     json_flag(verb)
     verb = add(
         "symbol", verbs.symbol, "where a name is defined and used", "ctxd symbol Client.get", error_status=QUERY_ERROR
     )
     verb.add_argument("name", metavar="NAME", help="bare (get) or qualified (Client.get, httpx.Client.get)")
-    verb.add_argument("paths", nargs="*", metavar="PATH", help="only in these files and folders")
+    verb.add_argument("paths", nargs="*", default=[], metavar="PATH", help="only in these files and folders")
     only = verb.add_mutually_exclusive_group()
     only.add_argument("-d", "--definitions", action="store_true", help="only definitions")
     only.add_argument("-r", "--references", action="store_true", help="only references and imports")
@@ -149,6 +154,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "glob", metavar="GLOB", help="a glob on file names, on paths where it has a /; a bare word is a part of a name"
     )
+    verb.add_argument("path", nargs="?", metavar="DIR", help="only below this folder; the way to hidden files")
     project_flag(verb)
     json_flag(verb)
 
@@ -187,7 +193,8 @@ Exit status: 0 all projects are ready; 2 one is still being indexed; 3 one is de
 SEARCH = """\
 Search the text of the project that git would not ignore. PATTERN is a regular expression and case matters.
 
-Searched are the common kinds of code, documentation and configuration files, which `ctxd languages` lists.
+Searched are the common kinds of code, documentation and configuration files, which `ctxd languages` lists, any
+file named as a PATH, and other kinds with --ext. A line of more than 500 characters is shown around its match.
 Put -- before a PATTERN that starts with a dash.
 
 Exit status: 0 found; 1 nothing found; 2 error."""

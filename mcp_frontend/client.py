@@ -6,6 +6,7 @@ Invariant: every call either returns what the daemon said or raises DaemonError 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Self
 
 from ctxd.daemon import protocol
@@ -125,10 +126,10 @@ def answer_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def error_of(answer: dict[str, Any]) -> str:
-    """What a failed answer says, whichever of the specs' error shapes it has."""
+    """What a failed answer says, whichever of the specs' error shapes it has; without the name of an exception."""
     for key in ("error_message", "error", "message", "text"):
         if answer.get(key):
-            return str(answer[key])
+            return re.sub(r"^[A-Z]\w+Error: ", "", str(answer[key]))
     return json.dumps(answer)
 
 

@@ -42,7 +42,10 @@ class DaemonError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        if not self.hint:
+            return self.message
+        # A daemon's messages have no full stop at their end, the front-end's own have.
+        return f"{self.message}{'' if self.message.endswith(('.', '!', '?')) else '.'} {self.hint}"
 
 
 class Connection:

@@ -11,6 +11,8 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from ctxd.mcp_frontend.launch import working_folder
+
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator
@@ -31,7 +33,7 @@ class Screen:
         self.is_terminal = is_terminal(self.stream)
         self._colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._root = root
-        self._cwd = os.path.realpath(".")
+        self._cwd = os.path.realpath(working_folder())
 
     def paint(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[m" if self._colours and text else text

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ctxd.daemon import protocol
 from ctxd.mcp_frontend import relay, render
 from ctxd.mcp_frontend.client import Session, answer_of, ask, error_of
-from ctxd.mcp_frontend.launch import DaemonError, Launcher, daemon_command, hello, project_of
+from ctxd.mcp_frontend.launch import DaemonError, Launcher, daemon_command, hello, project_of, working_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +27,10 @@ OK, NOTHING, USAGE, ERROR = 0, 1, 1, 2
 INDEXING, DEGRADED, NO_DAEMON = 2, 3, 4
 POLL_S = 0.2
 LOG_BLOCK_BYTES = 1 << 16
+NONE_SEARCHED = {
+    "search_text_pattern": "; --ext '*' searches files of every kind",
+    "find_symbol_occurrences": "; `ctxd languages` lists the languages with symbols",
+}
 STILL_AT_WORK = ("scanning", "indexing")
 ILL = ("degraded", "missing")
 
@@ -205,6 +209,8 @@ def search(options: argparse.Namespace) -> int:
     }
     if options.paths:
         arguments["target_paths"] = [_absolute(path) for path in options.paths]
+    if options.ext:
+        arguments["file_extensions"] = options.ext
     highlight = _highlight(options.pattern, fixed=options.fixed_strings, ignore_case=ignore_case)
     return _query(
         options,
@@ -234,7 +240,10 @@ def files(options: argparse.Namespace) -> int:
             screen.print(screen.path(path))
         return count
 
-    return _query(options, "find_files_by_name", {"name_pattern": _glob(options.glob)}, "files", show)
+    arguments = {"name_pattern": _glob(options.glob)}
+    if options.path:
+        arguments["path"] = _absolute(options.path)
+    return _query(options, "find_files_by_name", arguments, "files", show)
 
 
 def _glob(text: str) -> str:
@@ -254,13 +263,17 @@ def _query(
 ) -> int:
     """Ask a tool, page after page, and print as the pages come; with --json, print one object of all pages."""
     last: dict[str, Any] = {}
+    shortened = 0
     with Session(**_fields(options)) as session:
         screen = render.Screen(session.root)
 
         def found() -> Iterator[Any]:
+            nonlocal shortened
             for answer in session.pages(tool, arguments):
                 last.update(answer)
-                yield from answer.get(items) or ()
+                page = answer.get(items) or ()
+                shortened += sum("line_truncated" in item for item in page)
+                yield from page
 
         if options.json:
             everything = list(found())
@@ -269,10 +282,12 @@ def _query(
             _print_json({**last, items: everything})
         else:
             count = show(screen, found())
-    return _verdict(last, count)
+    if shortened and not options.json:
+        print(f"ctxd: long lines shown shortened, around their match: {shortened:,}", file=sys.stderr)
+    return _verdict(tool, last, count)
 
 
-def _verdict(answer: dict[str, Any], count: int) -> int:
+def _verdict(tool: str, answer: dict[str, Any], count: int) -> int:
     """Exit status of a query, with a word on stderr where the answer is not whole."""
     status = answer.get("status")
     if status == "indexing_required":
@@ -289,7 +304,10 @@ def _verdict(answer: dict[str, Any], count: int) -> int:
     if answer.get("timed_out"):
         print("ctxd: the time ran out; the answer is not complete", file=sys.stderr)
     if answer.get("stale"):
-        print(f"ctxd: {answer['stale'].get('pending_files')} changed files are not indexed yet", file=sys.stderr)
+        pending, reason = (answer["stale"].get(key) for key in ("pending_files", "reason"))
+        print(f"ctxd: the answer may miss the latest changes: {reason} ({pending:,} pending)", file=sys.stderr)
+    if not count and (answer.get("coverage") or {}).get("files_searched") == 0:
+        print(f"ctxd: no file was searched{NONE_SEARCHED.get(tool, '')}", file=sys.stderr)
     return OK if count else NOTHING
 
 
@@ -412,19 +430,28 @@ def version(options: argparse.Namespace) -> int:
 
 
 def _fields(options: argparse.Namespace) -> dict[str, Any]:
-    return project_of(options.project)
+    return _project(options.project)
+
+
+def _project(named: str | None) -> dict[str, str | None]:
+    if not named and not os.environ.get("CTXD_PROJECT"):
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            raise DaemonError("The working folder does not exist any more.", "Go to another one.") from None
+    return project_of(named)
 
 
 def _root(folder: str | None) -> str:
     """The folder named, as it is; without one, the project of this folder."""
-    root = project_of(folder)
+    root = _project(folder)
     if root["root"] is None:
         raise DaemonError(f"{root['refused']} is not a project.", "Name a folder below it: ctxd add DIR.")
     return root["root"]
 
 
 def _absolute(path: str) -> str:
-    return os.path.abspath(os.path.expanduser(path))
+    return os.path.normpath(os.path.join(working_folder(), os.path.expanduser(path)))
 
 
 def _print_json(value: Any) -> None:

@@ -173,7 +173,9 @@ def text(arguments):
     if arguments["query"] == "(":
         return {"status": "error", "error_message": "missing )"}
     if arguments["query"] == "nothing":
-        return {"status": "no_matches_found", "matches": [], "match_count": 0}
+        searched = 0 if arguments.get("file_extensions") == ["none"] else 4
+        coverage = {"files_searched": searched, "skipped": {}}
+        return {"status": "no_matches_found", "matches": [], "match_count": 0, "coverage": coverage}
     lines = ["one", "two \x1b[31mhit", "three", "four hit"]
     start, stop = max(0, 1 - arguments["context_lines"]), 2 + arguments["context_lines"]
     match = {
@@ -185,6 +187,10 @@ def text(arguments):
     }
     if arguments["context_lines"]:
         match |= {"context": lines[start:stop], "context_start_line": start + 1}
+    if arguments["query"] == "long":
+        match["line_truncated"] = True
+    if arguments["query"] == "stale":
+        return {"status": "no_matches_found", "matches": [], "stale": {"pending_files": 2, "reason": "still listing"}}
     if arguments.get("cursor"):
         return {"status": "success", "matches": [match | {"file_path": "src/b.py"}], "match_count": 2}
     return {"status": "success", "matches": [match], "match_count": 2, "next_cursor": "c", "asked": arguments}
@@ -209,7 +215,9 @@ def symbols(arguments):
 
 
 def names(arguments):
-    return {"files": [f"asked/{arguments['name_pattern']}"], "total_found": 1}
+    if arguments["name_pattern"] == "[":
+        return {"status": "error", "error": "ValueError: no ]"}
+    return {"files": [f"asked/{arguments['name_pattern']}"], "total_found": 1, "asked": arguments}
 
 
 SHAPES = {"search_text_pattern": text, "find_symbol_occurrences": symbols, "find_files_by_name": names}

@@ -139,6 +139,56 @@ def test_search_status_is_ripgreps(home, tmp_path):
     assert (done.returncode, done.stderr) == (2, "ctxd: missing )\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing"], ""),
+        (["nothing", "--ext", "none"], "ctxd: no file was searched; --ext '*' searches files of every kind\n"),
+        (["long"], "ctxd: long lines shown shortened, around their match: 2\n"),
+        (["stale"], "ctxd: the answer may miss the latest changes: still listing (2 pending)\n"),
+    ],
+)
+def test_an_answer_that_is_not_whole_says_so_on_stderr(home, tmp_path, arguments, said):
+    assert run("search", *arguments, home=home, cwd=tmp_path).stderr == said
+
+
+def test_search_passes_on_the_kinds_of_file(home, tmp_path):
+    answer = json.loads(run("search", "hit", "--ext", "po", "--ext", ".mo", "--json", home=home, cwd=tmp_path).stdout)
+    assert answer["asked"]["file_extensions"] == ["po", ".mo"]
+
+
+def test_only_what_is_required_is_said_to_be_missing(home):
+    assert "required: PATTERN; see" in run("search", home=home).stderr
+
+
+def test_an_error_is_told_without_the_name_of_an_exception(home, tmp_path):
+    done = run("files", "[", home=home, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "ctxd: no ]\n")
+
+
+def test_a_working_folder_that_is_gone_is_named(home, tmp_path):
+    def in_gone_folder(*arguments):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        command = ["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *FRONT_END, *arguments]
+        return subprocess.run(
+            command, cwd=gone, env={**os.environ, "CTXD_HOME": str(home)}, capture_output=True, text=True
+        )
+
+    for arguments in (["search", "hit"], ["add"], ["remove"]):
+        assert "working folder does not exist any more. Go to" in in_gone_folder(*arguments).stderr
+    assert in_gone_folder("status").returncode == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_output_is_no_bug(home, tmp_path, closed):
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *FRONT_END, "search", "hit"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "CTXD_HOME": str(home)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_symbol_before_the_index_is_ready_says_how_to_wait(home, tmp_path):
     done = run("symbol", "early", home=home, cwd=tmp_path)
     assert done.returncode == 2
@@ -155,6 +205,11 @@ def test_symbol_prints_place_and_grade_of_each_occurrence(home, tmp_path):
 @pytest.mark.parametrize(("typed", "asked"), [("main", "*main*"), ("*.py", "*.py"), ("src/ma", "**/src/*ma*")])
 def test_bare_word_is_part_of_a_file_name(home, tmp_path, typed, asked):
     assert run("files", typed, home=home, cwd=tmp_path).stdout == f"asked/{asked}\n"
+
+
+def test_files_below_a_folder(home, tmp_path):
+    answer = json.loads(run("files", "*.yml", ".github", "--json", home=home, cwd=tmp_path).stdout)
+    assert answer["asked"] == {"name_pattern": "*.yml", "path": str(tmp_path / ".github")}
 
 
 def test_call_prints_the_tools_answer(home, tmp_path):

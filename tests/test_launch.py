@@ -155,6 +155,13 @@ def test_state_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     assert str(tmp_path / "file" / "home") in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("message", "said"), [("It ended.", "It ended. Call again."), ("x is no folder", "x is no folder. Call again.")]
+)
+def test_a_message_and_its_hint_are_two_sentences(message, said):
+    assert str(launch.DaemonError(message, "Call again.")) == said
+
+
 def test_project_is_flag_then_variable_then_git_top_then_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("CTXD_PROJECT", raising=False)
     (tmp_path / "repo" / ".git").mkdir(parents=True)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ctxd.daemon.workers import ParseJob, WorkerPool
+from ctxd.daemon.workers import ParseJob, PoolClosedError, WorkerPool
 from ctxd.indexer.decode import content_hash
 from ctxd.indexer.outline import reference_positions, unpack_definitions
 
@@ -179,7 +179,7 @@ def test_close_ends_all_processes_and_settles_all_futures(tmp_path):
     assert time.monotonic() - began < 5
     assert all(future.done() for future in futures)
     assert not any(is_alive(pid) for pid in pids)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(PoolClosedError):
         pool.submit(job_for(tmp_path, "late.py", b"", "python"))
 
 

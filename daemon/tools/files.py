@@ -40,16 +40,16 @@ class NamesParams(Params):
     "find_files_by_name",
     toolset="files",
     title="Find files by name",
-    description="List the files whose name matches a glob. Case-sensitive; ignored files are left out.",
+    description="List the files whose name matches a glob. Case-sensitive. Left out are ignored files, and hidden ones unless path names a hidden folder.",
     params=NamesParams,
     result=NamesResult,
     error=lambda error: {"error": f"{error.name}: {error}"},
 )
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
+    stale = view.project.files_now()
     scope = Scope((view.resolve(params.path),))
     after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
-    stale = view.project.files_now()
     page = Page(params)
     try:
         for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):

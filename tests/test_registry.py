@@ -1,0 +1,69 @@
+"""The registered projects: what a caller hears of one that cannot be opened or has gone, and how the daemon ends."""
+
+import logging
+import os
+import shutil
+
+import pytest
+
+from ctxd.daemon import config, protocol
+from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.registry import Registry
+from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.view import View
+from projects import ready, until, write
+
+
+@pytest.fixture
+def registry(home):
+    one = Registry(protocol.places(), config.Settings(workers=1))
+    yield one
+    one.close()
+
+
+def test_a_project_with_a_wrong_setting_is_degraded_and_says_why(registry, folder):
+    write(folder, {".ctxd.toml": "sweep_second = 5\n"})
+    registry.projects[os.fsencode(folder)] = None
+    registry._remember()
+    registry.projects.clear()
+    registry.open_all()
+    [entry] = registry.status(str(folder))
+    assert entry["state"] == "degraded"
+    assert "did you mean sweep_seconds" in entry["problems"][0]
+    write(folder, {".ctxd.toml": "sweep_seconds = 5\n"})
+    registry.retry_missing()
+    [entry] = registry.status(str(folder))
+    assert entry["state"] not in ("degraded", "missing")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_text_pattern", {"query": "here"}),
+        ("find_symbol_occurrences", {"symbol_name": "here"}),
+        ("find_files_by_name", {"name_pattern": "*"}),
+    ],
+)
+def test_a_folder_that_is_gone_is_an_error_and_no_empty_answer(project, folder, tool, arguments):
+    write(folder, {"a.py": "def here(): pass\n"})
+    view = View(ready(project))
+    assert TOOLS[tool].call(Call(view), arguments)
+    shutil.move(folder, f"{folder}-away")
+    with pytest.raises(ToolError, match="is not there"):
+        TOOLS[tool].call(Call(view), arguments)
+    shutil.move(f"{folder}-away", folder)
+    assert TOOLS[tool].call(Call(view), arguments)
+
+
+def test_ending_while_a_project_is_indexed_logs_no_bug(registry, folder, caplog):
+    write(folder, {f"d/{number}.py": f"def f{number}(): pass\n" for number in range(600)})
+    project = registry.add(str(folder))
+    until(lambda: project.queue.pending_symbols)
+    registry.close()
+    assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
+
+
+def test_settings_that_are_no_table_are_refused_with_their_place(folder):
+    write(folder, {"pyproject.toml": "[tool]\nctxd = 3\n"})
+    with pytest.raises(config.SettingsError, match=r"pyproject.toml, line 2: tool.ctxd must be a table"):
+        config.load("/nonexistent", str(folder), {})
