@@ -142,7 +142,7 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
                 raise ToolError(
                     f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all"
                 )
-            return {"status": {"daemon": _own_status(places, registry, started), "projects": projects}}
+            return {"status": {"daemon": _own_status(places, registry, started, hello), "projects": projects}}
         case "list":
             entries = registry.status(None) or []
             return {"projects": [{"root": entry["root"], "state": entry["state"]} for entry in entries]}
@@ -176,7 +176,13 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             raise ToolError(f"ctxd knows no want {other!r}", "The front-end is of another version: run `ctxd restart`")
 
 
-def _own_status(places: Places, registry: Registry, started: float) -> dict[str, Any]:
+def _own_status(places: Places, registry: Registry, started: float, hello: dict[str, Any]) -> dict[str, Any]:
+    """The backends are those that answer who asks: what the hello names or the default, less programs that are missing."""
+    from ctxd.daemon.view import backend_of
+    from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
+
+    text = backend_of(hello, "text_backend", TEXT_BACKENDS)
+    files = backend_of(hello, "files_backend", FILES_BACKENDS)
     return {
         "running": True,
         "pid": os.getpid(),
@@ -184,8 +190,8 @@ def _own_status(places: Places, registry: Registry, started: float) -> dict[str,
         "uptime_seconds": round(time.monotonic() - started, 1),
         "socket": places.socket,
         "rss_bytes": _rss_bytes(),
-        "text_backend": "index",
-        "files_backend": "index",
+        "text_backend": registry.programs.answering(text, TEXT_BACKENDS),
+        "files_backend": registry.programs.answering(files, FILES_BACKENDS),
         "workers": dataclasses.asdict(registry.workers.stats()),
     }
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ctxd.daemon.queue import IndexingThread
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer import languages
+from ctxd.indexer.file_search import FileSearch
 from ctxd.indexer.file_table import FileTable
 from ctxd.indexer.symbol_search import SymbolSearch
 from ctxd.indexer.text_search import TextSearch
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import Content
+    from ctxd.indexer.programs import Programs
     from ctxd.indexer.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -48,7 +50,7 @@ class Project:
         settings: Settings,
         *,
         scratch: str,
-        ripgrep: str | None,
+        programs: Programs,
     ) -> None:
         self.root = root
         self.database = database
@@ -59,7 +61,8 @@ class Project:
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake)
         self.writer = Writer(database, root)
-        self.text = TextSearch(root, database, self.table, self.lock, ripgrep)
+        self.text = TextSearch(root, database, self.table, self.lock, programs)
+        self.names = FileSearch(root, self.table, self.lock, programs)
         self.symbols = SymbolSearch(root, database, self.table, self.lock)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()
