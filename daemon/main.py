@@ -34,6 +34,7 @@ LOCK_SECONDS = 0.5
 HOUSEKEEPING_SECONDS = 1.0
 SWITCH_SECONDS = 0.001  # a thread that indexes gives an answer its turn five times sooner than by default
 OPEN_FILES = 8192
+SCAN_SECONDS = 8.0  # a question about a project that is being listed waits this long for the list
 
 
 def main() -> int:
@@ -132,6 +133,7 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
     from ctxd.daemon import config
     from ctxd.daemon.registry import refuse_too_wide
     from ctxd.daemon.tool import ToolError
+    from ctxd.daemon.why import why
     from ctxd.indexer.languages import LANGUAGES
 
     root = hello.get("root")
@@ -155,6 +157,11 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             if root is None or not registry.remove(root):
                 raise ToolError(f"{root} is no project that ctxd watches", "`ctxd list` shows them")
             return {"removed": root}
+        case "why":
+            project = registry.view(str(root or hello.get("refused") or "/")).project
+            if not project.scanned.wait(SCAN_SECONDS):
+                raise ToolError("the project's files are still being listed", "`ctxd status` shows how far it is")
+            return {"why": why(project, str(hello.get("path")))}
         case "languages":
             return {
                 "languages": [

@@ -134,7 +134,8 @@ def error_of(answer: dict[str, Any]) -> str:
 
 def _accepted(answer: dict[str, Any]) -> dict[str, Any]:
     if not answer.get("ok"):
-        raise DaemonError(str(answer.get("error") or "The daemon refused."), str(answer.get("hint") or ""))
+        message = str(answer.get("error") or "The daemon refused.")
+        raise DaemonError(message if message.endswith(".") else f"{message}.", str(answer.get("hint") or ""))
     return answer
 
 
