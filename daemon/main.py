@@ -34,6 +34,7 @@ LOCK_SECONDS = 0.5
 HOUSEKEEPING_SECONDS = 1.0
 SWITCH_SECONDS = 0.001  # a thread that indexes gives an answer its turn five times sooner than by default
 OPEN_FILES = 8192
+SCAN_SECONDS = 8.0  # a question about a project that is being listed waits this long for the list
 
 
 def main() -> int:
@@ -132,6 +133,7 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
     from ctxd.daemon import config
     from ctxd.daemon.registry import refuse_too_wide
     from ctxd.daemon.tool import ToolError
+    from ctxd.daemon.why import why
     from ctxd.indexer.languages import LANGUAGES
 
     root = hello.get("root")
@@ -142,7 +144,7 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
                 raise ToolError(
                     f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all"
                 )
-            return {"status": {"daemon": _own_status(places, registry, started), "projects": projects}}
+            return {"status": {"daemon": _own_status(places, registry, started, hello), "projects": projects}}
         case "list":
             entries = registry.status(None) or []
             return {"projects": [{"root": entry["root"], "state": entry["state"]} for entry in entries]}
@@ -155,6 +157,11 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             if root is None or not registry.remove(root):
                 raise ToolError(f"{root} is no project that ctxd watches", "`ctxd list` shows them")
             return {"removed": root}
+        case "why":
+            project = registry.view(str(root or hello.get("refused") or "/")).project
+            if not project.scanned.wait(SCAN_SECONDS):
+                raise ToolError("the project's files are still being listed", "`ctxd status` shows how far it is")
+            return {"why": why(project, str(hello.get("path")))}
         case "languages":
             return {
                 "languages": [
@@ -176,7 +183,13 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             raise ToolError(f"ctxd knows no want {other!r}", "The front-end is of another version: run `ctxd restart`")
 
 
-def _own_status(places: Places, registry: Registry, started: float) -> dict[str, Any]:
+def _own_status(places: Places, registry: Registry, started: float, hello: dict[str, Any]) -> dict[str, Any]:
+    """The backends are those that answer who asks: what the hello names or the default, less programs that are missing."""
+    from ctxd.daemon.view import backend_of
+    from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
+
+    text = backend_of(hello, "text_backend", TEXT_BACKENDS)
+    files = backend_of(hello, "files_backend", FILES_BACKENDS)
     return {
         "running": True,
         "pid": os.getpid(),
@@ -184,8 +197,8 @@ def _own_status(places: Places, registry: Registry, started: float) -> dict[str,
         "uptime_seconds": round(time.monotonic() - started, 1),
         "socket": places.socket,
         "rss_bytes": _rss_bytes(),
-        "text_backend": "index",
-        "files_backend": "index",
+        "text_backend": registry.programs.answering(text, TEXT_BACKENDS),
+        "files_backend": registry.programs.answering(files, FILES_BACKENDS),
         "workers": dataclasses.asdict(registry.workers.stats()),
     }
 

@@ -17,6 +17,7 @@ from ctxd.daemon.queue import IndexingThread
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer import languages
+from ctxd.indexer.file_search import FileSearch
 from ctxd.indexer.file_table import FileTable
 from ctxd.indexer.scope import ScopeCounter
 from ctxd.indexer.symbol_search import SymbolSearch
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import Content
+    from ctxd.indexer.programs import Programs
     from ctxd.indexer.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ class Project:
         settings: Settings,
         *,
         scratch: str,
-        ripgrep: str | None,
+        programs: Programs,
     ) -> None:
         self.root = root
         self.database = database
@@ -62,7 +64,8 @@ class Project:
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
         self.writer = Writer(database, root)
         self.counter = ScopeCounter(self.table)
-        self.text = TextSearch(root, database, self.table, self.lock, self.counter, ripgrep)
+        self.text = TextSearch(root, database, self.table, self.lock, self.counter, programs)
+        self.names = FileSearch(root, self.table, self.lock, programs)
         self.symbols = SymbolSearch(database, self.table, self.lock, self.counter)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()

@@ -2,11 +2,11 @@
 
 A client connects to the Unix socket and sends one *hello* line of JSON:
 
-    {"ctxd": 1, "version", "build", "want", "cwd", "root", "toolsets", "read_only", "text_backend", "files_backend", ...}
+    {"ctxd": 1, "version", "build", "want", "cwd", "root", "toolsets", "read_only", "text_backend", "files_backend", "only", ...}
 
 The daemon answers one line, `{"ctxd": 1, "version", "build", "pid", "ok": true, ...}` or `{..., "ok": false, "error", "hint"}`.
 Where `want` is "mcp", the socket speaks plain MCP (one JSON-RPC message a line) from there on. Every other want is a question
-that the answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "languages", "config".
+that the answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "why", "languages", "config".
 `add` may be answered by several lines. There is no second RPC protocol.
 """
 

@@ -18,7 +18,7 @@ from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
 from ctxd.indexer.database import Database
-from ctxd.indexer.ripgrep import find_ripgrep
+from ctxd.indexer.programs import find_programs
 
 if TYPE_CHECKING:
     from ctxd.daemon.protocol import Places
@@ -32,7 +32,7 @@ class Registry:
     def __init__(self, places: Places, settings: config.Settings) -> None:
         self.places = places
         self.settings = settings
-        self.ripgrep = find_ripgrep()
+        self.programs = find_programs()
         self.workers = WorkerPool(
             settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
@@ -141,7 +141,7 @@ class Registry:
         database, users = self._databases[name]
         users.add(os.fsencode(root))
         scratch = os.path.join(self.places.state, "git")
-        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, programs=self.programs)
 
     def _release(self, root: str, *, forget: bool) -> None:
         name = database_name(root)

@@ -31,7 +31,8 @@ from pydantic import ValidationError
 from ctxd.daemon import protocol
 from ctxd.daemon import tools as _tools  # noqa: F401  # registers every tool
 from ctxd.daemon.tool import TOOLS, Call, Tool, ToolError
-from ctxd.daemon.view import View
+from ctxd.daemon.view import View, backend_of, seen_as
+from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -179,7 +180,13 @@ class Session:
         if unknown := [one for one in self.hello.get("toolsets") or () if one not in known]:
             raise ToolError(f"there is no toolset {', '.join(unknown)}", f"The toolsets are {', '.join(sorted(known))}")
         if self.hello.get("root") is not None:
-            self.view = self.registry.view(self.hello["root"])
+            self.view = self._view(self.hello["root"])
+        else:
+            for field, backends in (("text_backend", TEXT_BACKENDS), ("files_backend", FILES_BACKENDS)):
+                backend_of(self.hello, field, backends)
+
+    def _view(self, root: str) -> View:
+        return seen_as(self.registry.view(root), self.hello)
 
     async def run(self, stream: ByteStream, lines: Lines) -> None:
         server: Server[Any] = Server(
@@ -262,7 +269,7 @@ class Session:
     async def _listed_view(self, view: View) -> View:
         project = view.project
         if self.registry.projects.get(project.root) is not project:
-            view = await anyio.to_thread.run_sync(self.registry.view, os.fsdecode(view.root))
+            view = await anyio.to_thread.run_sync(self._view, os.fsdecode(view.root))
             project = view.project
             self.view = view
         if not project.scanned.is_set():
@@ -290,7 +297,7 @@ class Session:
             if path.startswith("/"):
                 from urllib.parse import unquote
 
-                self.view = await anyio.to_thread.run_sync(self.registry.view, unquote(path))
+                self.view = await anyio.to_thread.run_sync(self._view, unquote(path))
                 return self.view
         raise ToolError(f"{refused} is too wide to be a project, and the host names no root", hint)
 

@@ -1,15 +1,20 @@
-"""How one connection sees a project: paths in and paths out, relative to the folder the host named.
+"""How one connection sees a project: paths in and paths out, relative to the folder the host named; what serves it.
 
 Invariant: what passes `resolve` lies inside that folder after all symbolic links; nothing outside is ever read.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.tool import ToolError
+from ctxd.indexer.glob import GlobError, chosen
+from ctxd.indexer.languages import LANGUAGE_BY_NAME
+from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
+from ctxd.indexer.scope import Only, Scope
 
 if TYPE_CHECKING:
     from ctxd.daemon.project import Project
@@ -21,6 +26,9 @@ class View:
 
     project: Project
     folder: bytes = b""
+    text_backend: str = "index"
+    files_backend: str = "index"
+    only: Only | None = None
 
     @property
     def root(self) -> bytes:
@@ -53,8 +61,67 @@ class View:
         inside = full[len(top) :].lstrip(b"/")
         return b"/".join(part for part in (self.folder, inside) if part)
 
+    def scope(
+        self,
+        paths: tuple[bytes, ...],
+        extensions: frozenset[bytes] | None = None,
+        names: frozenset[bytes] = frozenset(),
+    ) -> Scope:
+        """The scope of a query over paths that `resolve` gave; none mean all that the connection sees."""
+        return Scope(paths or (self.folder,), extensions, names, self.only)
+
     def shown(self, path: bytes) -> str:
         """A path of the project as answers show it."""
         if self.folder:
             path = path[len(self.folder) + 1 :]
         return path.decode("utf-8", "backslashreplace")
+
+
+def seen_as(view: View, hello: dict[str, Any]) -> View:
+    """`view` with what the hello asks for: the backends, and what narrows every query. Raises ToolError."""
+    return replace(
+        view,
+        text_backend=backend_of(hello, "text_backend", TEXT_BACKENDS),
+        files_backend=backend_of(hello, "files_backend", FILES_BACKENDS),
+        only=_only(view, hello),
+    )
+
+
+def backend_of(hello: dict[str, Any], field: str, backends: tuple[str, ...]) -> str:
+    """The backend that a hello names, "index" by default. Raises ToolError."""
+    name = hello.get(field) or "index"
+    if name not in backends:
+        raise ToolError(f"there is no {field} {name!r}", f"CTXD_{field.upper()} is one of {', '.join(backends)}")
+    return name
+
+
+def _only(view: View, hello: dict[str, Any]) -> Only | None:
+    asked = hello.get("only")
+    if not asked:
+        return None
+    extensions = {_extension(one) for one in asked.get("extensions") or ()}
+    names: set[bytes] = set()
+    for name in asked.get("languages") or ():
+        language = LANGUAGE_BY_NAME.get(str(name).lower())
+        if language is None:
+            near = difflib.get_close_matches(str(name).lower(), LANGUAGE_BY_NAME, 1)
+            raise ToolError(
+                f"there is no language {name!r}",
+                f"{f'Did you mean {near[0]}? ' if near else ''}`ctxd languages` lists them",
+            )
+        extensions.update(language.extensions)
+        names.update(language.file_names)
+    globs = tuple(map(str, asked.get("globs") or ()))
+    folder = os.path.realpath(os.fsencode(hello.get("cwd") or "/"))
+    root = view.project.root
+    inside = folder[len(root) + 1 :] if folder.startswith(root + b"/") else view.folder
+    try:
+        chosen(globs, inside)
+    except GlobError as error:
+        raise ToolError(f"a glob cannot be read: {error}") from None
+    some = extensions or names
+    return Only(globs, inside, frozenset(extensions) if some else None, frozenset(names), bool(asked.get("hidden")))
+
+
+def _extension(text: str) -> bytes:
+    return os.fsencode("." + text.lower().removeprefix("*").removeprefix("."))

@@ -5,11 +5,13 @@ Invariant: the answer lists files of the scope that are on disk now, hidden ones
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Any
 
 import re2
 
-from ctxd.indexer import glob
+from ctxd.indexer import finders, glob
+from ctxd.indexer.programs import FILES_BACKENDS, ProgramFailed, Programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,57 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.scope import Scope
+    from ctxd.indexer.text_search import Search
+
+logger = logging.getLogger(__name__)
+
+
+class FileSearch:
+    """Answers over one project, from the block of paths or, where a search's backend asks for it, without it. Thread-safe."""
+
+    def __init__(self, root: bytes, table: FileTable, lock: RLock, programs: Programs) -> None:
+        self.root = root
+        self.table = table
+        self.lock = lock
+        self.programs = programs
+
+    def search(self, pattern: str, scope: Scope, search: Search, *, after: bytes | None = None) -> Iterator[bytes]:
+        """What `find_files` says, whichever of programs.FILES_BACKENDS the search names. Raises glob.GlobError."""
+        if search.backend == "index":
+            yield from find_files(pattern, scope, self.table, self.lock, after=after)
+            return
+        matcher = _compiled(pattern)
+        with self.lock:
+            paths = self.table.sorted_paths()
+        named = self._named_by_a_program(pattern.removeprefix("./"), scope, search)
+        if search.stopped:
+            return
+        for number, path in enumerate(paths):
+            if not number % 1024 and search.stop():
+                search.stopped = True
+                return
+            is_candidate = (named is None or path in named) and (after is None or path > after)
+            if is_candidate and scope.contains(path) and matcher.fullmatch(path):
+                yield path
+
+    def _named_by_a_program(self, pattern: str, scope: Scope, search: Search) -> set[bytes] | None:
+        """Paths of which one may match, among them all that do; None where no program can say."""
+        with self.lock:
+            files = {path for path in scope.paths if path in self.table.files}
+        folders = [path for path in scope.paths if path not in files]
+        for name in FILES_BACKENDS[FILES_BACKENDS.index(search.backend) :]:
+            program = getattr(self.programs, name, None)
+            if program is None or not folders:
+                continue
+            names_by = finders.names_by_fd if name == "fd" else finders.names_by_find
+            try:
+                return files | names_by(program, self.root, pattern, folders, search.stop)
+            except ProgramFailed as error:
+                if search.stop():
+                    search.stopped = True
+                    break
+                logger.info("names are searched without %s: %s", name, error)
+        return None
 
 
 def find_files(
@@ -26,12 +79,7 @@ def find_files(
 
     Raises glob.GlobError.
     """
-    name = glob.translate(pattern.removeprefix("./"))
-    start = rb"\x00" if "/" in pattern.removeprefix("./") else rb"\x00(?:[^\x00]*/)?"
-    try:
-        compiled = re2.compile(start + b"(?:" + name + rb")\x00", glob.options())
-    except re2.error as error:
-        raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None
+    compiled = _compiled(pattern, around=rb"\x00")
     with lock:
         block = table.joined_paths()
     position = 0
@@ -45,3 +93,13 @@ def find_files(
         path = block[begin + 1 : position]
         if scope.contains(path) and (after is None or path > after):
             yield path
+
+
+def _compiled(pattern: str, *, around: bytes = b"") -> Any:
+    """What matches a path that stands between two `around`."""
+    pattern = pattern.removeprefix("./")
+    folders = b"" if "/" in pattern else rb"(?:[^\x00]*/)?"
+    try:
+        return re2.compile(around + folders + b"(?:" + glob.translate(pattern) + b")" + around, glob.options())
+    except re2.error as error:
+        raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None

@@ -58,6 +58,7 @@ class Git:
 
     def __init__(self, binary: str, git_folder: bytes, work_tree: bytes, folder: bytes) -> None:
         self.git_folder = git_folder
+        self.work_tree = work_tree
         self.folder = folder
         self._command: list[str | bytes] = [
             binary,
@@ -103,6 +104,30 @@ class Git:
             return self.ignored([path])[0]
         finally:
             self.close()
+
+    def rule_of(self, path: bytes) -> tuple[bytes, int, bytes] | None:
+        """The rule that decides about a path or a folder above it: the file it stands in (absolute), its line, as written.
+
+        None where no rule does, and where the path lies too deep for git to say. Raises GitError.
+        """
+        if path.count(b"/") > self._slashes_max:
+            return None
+        try:
+            done = subprocess.run(
+                [*self._command, "check-ignore", "--stdin", "-z", "-v", "--no-index"],
+                check=False,
+                cwd=self.folder,
+                env=_environment(),
+                input=_question([path]),
+                capture_output=True,
+                timeout=ANSWER_SECONDS_MAX,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitError(str(error)) from error
+        fields = done.stdout.split(b"\0")
+        if len(fields) < 4 or not fields[0]:
+            return None
+        return os.path.normpath(os.path.join(self.work_tree, fields[0])), int(fields[1]), fields[2]
 
     def _ignored_at_once(self, paths: list[bytes]) -> list[bytes]:
         """Those of the paths that are ignored, from a process of their own that need not name the rule."""

@@ -6,12 +6,18 @@ components, `\\` takes the next character literally. Case-sensitive. A glob with
 
 from __future__ import annotations
 
+import functools
+from typing import Any, NamedTuple
+
 import re2
 
 _ANY = rb"[^/\x00]"
 _CHARACTER = (
     rb"(?:[\x01-\x2e\x30-\x7f]|[\xc2-\xf4][\x80-\xbf]+|[\x80-\xff])"  # one UTF-8 character, or a byte that is none
 )
+
+
+FOLDERS_REMEMBERED = 10_000  # whose verdict a list of globs keeps: the kernel has 5,000
 
 
 class GlobError(ValueError):
@@ -69,6 +75,69 @@ def translate(glob: str) -> bytes:
     if depth:
         raise GlobError("a { has no }; write \\{ for a literal brace")
     return output
+
+
+class Chosen:
+    """Which files a list of globs leaves, with ripgrep's --glob rules: the last glob that matches a path decides, `!` before it
+    leaves out. Where some glob takes in, what none matches is out. A folder that is left out takes all below it along.
+    """
+
+    def __init__(self, globs: tuple[str, ...], folder: bytes) -> None:
+        self._skip = len(folder) + 1 if folder else 0
+        self._folder = folder
+        self._rules = [_rule(glob) for glob in globs]
+        self._some_take_in = any(rule.takes_in for rule in self._rules)
+        self._some_leave_out = not all(rule.takes_in for rule in self._rules)
+        self._is_entered = functools.lru_cache(FOLDERS_REMEMBERED)(self._enters)
+
+    def takes(self, path: bytes) -> bool:
+        if self._some_leave_out and not self._is_entered(path.rpartition(b"/")[0]):
+            return False
+        verdict = self._verdict(path, is_folder=False)
+        return not self._some_take_in if verdict is None else verdict
+
+    def _enters(self, folder: bytes) -> bool:
+        if not folder:
+            return True
+        return self._is_entered(folder.rpartition(b"/")[0]) and self._verdict(folder, is_folder=True) is not False
+
+    def _verdict(self, path: bytes, *, is_folder: bool) -> bool | None:
+        is_inside = not self._folder or path.startswith(self._folder + b"/")
+        for rule in reversed(self._rules):
+            if (is_folder or not rule.folders_only) and (is_inside or not rule.is_anchored):
+                at = path[self._skip :] if rule.is_anchored else path
+                if rule.matcher.fullmatch(at):
+                    return rule.takes_in
+        return None
+
+
+@functools.lru_cache(64)
+def chosen(globs: tuple[str, ...], folder: bytes) -> Chosen:
+    """`Chosen`, compiled once. Raises GlobError."""
+    return Chosen(globs, folder)
+
+
+class _Rule(NamedTuple):
+    takes_in: bool
+    folders_only: bool
+    is_anchored: bool
+    """Whether it is about the whole path: it holds a slash that is not at its end."""
+    matcher: Any
+
+
+def _rule(glob: str) -> _Rule:
+    body = glob.removeprefix("!")
+    takes_in = body == glob
+    folders_only = body.endswith("/")
+    body = body.removesuffix("/")
+    is_anchored = "/" in body
+    expression = translate(body.removeprefix("/"))
+    if not is_anchored:
+        expression = rb"(?:[^\x00]*/)?(?:" + expression + b")"
+    try:
+        return _Rule(takes_in, folders_only, is_anchored, re2.compile(expression, options()))
+    except re2.error as error:
+        raise GlobError(f"the glob cannot be compiled: {error}") from None
 
 
 def _set(body: str) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ctxd.indexer import trigrams
+from ctxd.indexer import grep, trigrams
 from ctxd.indexer.dialect import parse_literal, parse_regex
 from ctxd.indexer.engine import Spans, compiled
 from ctxd.indexer.spelling import one_of_ascii, one_of_utf8, spelled
@@ -120,6 +120,11 @@ class Pattern:
             regexp = spelled(self._tree, one_of_utf8)
             arguments = ["--case-sensitive", "--regex-size-limit=1G", f"--regexp={regexp}"]
         return arguments if len(arguments[-1].encode()) <= RG_PATTERN_BYTES_MAX else None
+
+    @cached_property
+    def grep_arguments(self) -> list[bytes] | None:
+        """Arguments with which grep names every plain file that matches, and maybe others; None where it cannot."""
+        return grep.arguments_of(self._tree)
 
     def _search_lines_of(self, text: bytes) -> tuple[Callable[[bytes, int], Spans], bool]:
         """What finds the next match, and whether it is one: otherwise each line found must be searched by itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxd.indexer import glob
 from ctxd.indexer.decode import BINARY
 from ctxd.indexer.file_table import extension_of, is_hidden
 
@@ -15,6 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ctxd.indexer.file_table import File, FileTable
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """What narrows every query of a connection: the options of a command line, whatever tool it calls."""
+
+    globs: tuple[str, ...] = ()
+    """As ripgrep's --glob: the last one that matches decides, `!` leaves out; see glob.Chosen."""
+    folder: bytes = b""
+    """What globs with a slash are relative to."""
+    extensions: frozenset[bytes] | None = None
+    names: frozenset[bytes] = frozenset()
+    """Base names that belong beside the extensions."""
+    hidden: bool = False
+    """Whether hidden files belong as well."""
+
+    def takes(self, path: bytes) -> bool:
+        if self.extensions is not None and extension_of(path) not in self.extensions:
+            name = path[path.rfind(b"/") + 1 :]
+            if name not in self.names:
+                return False
+        return not self.globs or glob.chosen(self.globs, self.folder).takes(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +49,7 @@ class Scope:
     """Lower-cased with the dot; None for all."""
     names: frozenset[bytes] = frozenset()
     """Base names that belong beside the extensions, such as `Makefile`."""
+    only: Only | None = None
 
     def contains(self, path: bytes) -> bool:
         for asked in self.paths:
@@ -37,7 +61,9 @@ class Scope:
                 rest = path[len(asked) + 1 :]
             else:
                 continue
-            if not is_hidden(rest) and self._has_extension(path):
+            if is_hidden(rest) and not (self.only is not None and self.only.hidden):
+                continue
+            if self._has_extension(path) and (self.only is None or self.only.takes(path)):
                 return True
         return False
 

@@ -98,6 +98,12 @@ class SymbolSearch:
             ).fetchone()
         return {"symbols": symbols, "occurrences": symbols + references, "failed": failed}
 
+    def error_of(self, content_id: int) -> str | None:
+        """Why a content has no symbols, where reading it failed."""
+        with self.database.reader() as connection:
+            row = connection.execute("SELECT symbols_error FROM content WHERE id = ?", (content_id,)).fetchone()
+        return row[0] if row else None
+
     def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
         """What an answer vouches for: files of the scope with symbols, and those without by reason."""
         with self.lock:

@@ -1,4 +1,4 @@
-"""Text search: the index narrows, the bytes on disk decide.
+"""Text search: the index or a program narrows, the bytes on disk decide.
 
 The answer to a pattern is: files whose content the trigram index names, and files that no index row describes yet, each
 read now and verified. Invariant: no hit is ever taken from the index alone, and every write that the file table knows of
@@ -14,9 +14,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ctxd.indexer import ripgrep
+from ctxd.indexer import grep, ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular, text_pieces
+from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
 if TYPE_CHECKING:
@@ -34,11 +35,16 @@ logger = logging.getLogger(__name__)
 
 RAREST = 6  # trigrams asked of the index per conjunction: more cost more than they narrow (5.4 -> 0.7 ms)
 COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
-READ_FIRST = 400  # candidates read here before ripgrep is asked to narrow the rest: a full page often comes sooner
-RIPGREP_FILES_MIN = 2_000  # below it a process costs more than it spares
+READ_FIRST = 400  # candidates read here before a program is asked to narrow the rest: a full page often comes sooner
+NARROWED_FILES_MIN = 2_000  # below it a process costs more than it spares
 PIECE_BYTES = 256 * 1024  # between two looks at the clock; the worst of linear patterns takes 7 s a MB
 ROW_COUNTS_MAX = 50_000  # trigrams whose counts are remembered: a few MB
-RIPGREP_FILES = 20_000  # in one go; a page that is full stops before the next
+NARROWED_FILES = 20_000  # in one go; a page that is full stops before the next
+FORCED_FILES_FIRST = 1_000  # where a program is all there is, and its first page should not wait for the last file
+
+if TYPE_CHECKING:
+    Narrower = Callable[[Pattern, list[bytes], Callable[[], bool]], set[bytes]]
+    """(pattern, plain files, stop) -> those that may match; raises ProgramFailed."""
 
 
 @dataclass(slots=True)
@@ -47,6 +53,8 @@ class Search:
 
     stop: Callable[[], bool]
     progress: Callable[[int, int], None] = lambda _done, _total: None
+    backend: str = "index"
+    """One of programs.TEXT_BACKENDS (of FILES_BACKENDS for names): what may spare us files. The answer is the same."""
     files_read: int = 0
     stopped: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
@@ -65,13 +73,13 @@ class TextSearch:
     """Answers over one project. Thread-safe: `lock` guards the file table, and is never held while files are read."""
 
     def __init__(
-        self, root: bytes, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter, program: str | None
+        self, root: bytes, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter, programs: Programs
     ) -> None:
         self.root = root
         self.database = database
         self.table = table
         self.lock = lock
-        self.ripgrep = program
+        self.programs = programs
         self.counter = counter
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
@@ -80,8 +88,12 @@ class TextSearch:
         self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None
     ) -> Iterator[FileMatches]:
         """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
-        paths = self._candidates(pattern, scope, after or b"")
-        reading = self._first_then_narrowed(pattern, paths, search)
+        if search.backend == "index":
+            reading = self._first_then_narrowed(pattern, self._candidates(pattern, scope, after or b""), search)
+        else:
+            with self.lock:
+                paths = self._all(scope, self.table.sorted_paths(), after or b"")
+            reading = self._narrowed_by_programs(pattern, paths, search, FORCED_FILES_FIRST)
         total = len(self.table)
         for number, path in enumerate(reading):
             if not number % 16:
@@ -136,13 +148,48 @@ class TextSearch:
                 yield file.path
 
     def _first_then_narrowed(self, pattern: Pattern, paths: Iterator[bytes], search: Search) -> Iterator[bytes]:
-        """All of `paths` that may match: some as they are, and if that is not enough the rest as ripgrep narrows them."""
+        """All of `paths` that may match: some as they are, and if that is not enough the rest as a program narrows them."""
         yield from itertools.islice(paths, READ_FIRST)
-        if self.ripgrep is None or pattern.rg_arguments is None:
-            yield from paths
-            return
-        rest = list(paths)
-        yield from self._narrowed(pattern, rest, search) if len(rest) >= RIPGREP_FILES_MIN else rest
+        rest = list(itertools.islice(paths, NARROWED_FILES_MIN))
+        if len(rest) < NARROWED_FILES_MIN:
+            yield from rest
+        else:
+            paths = itertools.chain(rest, paths)
+            yield from self._narrowed_by_programs(pattern, paths, search, NARROWED_FILES, asked=READ_FIRST)
+
+    def _narrowed_by_programs(
+        self, pattern: Pattern, paths: Iterator[bytes], search: Search, first: int, *, asked: int = 0
+    ) -> Iterator[bytes]:
+        """All of `paths` that may match, as the programs from the search's backend on say; `first` many at first.
+
+        `asked` were looked at before.
+        """
+        narrowers = self._narrowers(search.backend)
+        size, total = first, len(self.table)
+        while narrowers and (batch := list(itertools.islice(paths, size))):
+            search.progress(asked, total)
+            asked += len(batch)
+            yield from self._narrowed(pattern, batch, search, narrowers)
+            if search.stopped:
+                return
+            size = min(4 * size, NARROWED_FILES)
+        yield from paths
+
+    def _narrowers(self, backend: str) -> list[Narrower]:
+        """What can be asked, the better first."""
+        known: dict[str, Narrower] = {"rg": self._narrowed_by_ripgrep, "grep": self._narrowed_by_grep}
+        names = TEXT_BACKENDS[TEXT_BACKENDS.index(backend) :]
+        return [known[name] for name in names if name in known and getattr(self.programs, name) is not None]
+
+    def _narrowed_by_ripgrep(self, pattern: Pattern, plain: list[bytes], stop: Callable[[], bool]) -> set[bytes]:
+        if self.programs.rg is None or pattern.rg_arguments is None:
+            raise ProgramFailed("ripgrep cannot have this pattern")
+        return ripgrep.files_matching(self.programs.rg, self.root, pattern.rg_arguments, plain, stop)
+
+    def _narrowed_by_grep(self, pattern: Pattern, plain: list[bytes], stop: Callable[[], bool]) -> set[bytes]:
+        if self.programs.grep is None or pattern.grep_arguments is None:
+            raise ProgramFailed("grep cannot have this pattern")
+        return grep.files_matching(self.programs.grep, self.root, pattern.grep_arguments, plain, stop)
 
     def _narrow(self, query: TrigramQuery) -> list[int] | None:
         """Ids of the contents that may match; None where the index cannot say less than everything."""
@@ -199,22 +246,23 @@ class TextSearch:
                 return "(" + " OR ".join(str(text) for text, _ in every) + ")", min(sum(n for _, n in every), rows)
         return None, rows
 
-    def _narrowed(self, pattern: Pattern, paths: list[bytes], search: Search) -> Iterator[bytes]:
-        assert self.ripgrep is not None
-        assert pattern.rg_arguments is not None
-        for start in range(0, len(paths), RIPGREP_FILES):
-            batch = paths[start : start + RIPGREP_FILES]
-            search.progress(READ_FIRST + start, READ_FIRST + len(paths))
-            with self.lock:
-                files = self.table.files
-                plain = [path for path in batch if _is_plain(files.get(path))]
-            rest = set(batch)
-            rest.difference_update(plain)
+    def _narrowed(self, pattern: Pattern, paths: list[bytes], search: Search, narrowers: list[Narrower]) -> list[bytes]:
+        """Those of `paths` that are not plain, and of the plain ones those that may match. A narrower that fails is dropped."""
+        with self.lock:
+            files = self.table.files
+            plain = [path for path in paths if _is_plain(files.get(path))]
+        rest = set(paths)
+        rest.difference_update(plain)
+        while narrowers:
             try:
-                rest |= ripgrep.files_matching(self.ripgrep, self.root, pattern.rg_arguments, plain, search.stop)
-            except (ripgrep.RipgrepFailed, OSError):
-                rest = set(batch)
-            yield from sorted(rest)
+                return sorted(rest | narrowers[0](pattern, plain, search.stop))
+            except ProgramFailed as error:
+                if search.stop():
+                    search.stopped = True
+                    return []
+                logger.info("a search goes on without it: %s", error)
+                del narrowers[0]
+        return paths
 
 
 def _is_plain(file: File | None) -> bool:

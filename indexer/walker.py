@@ -6,6 +6,7 @@ One judgement (`_judge`) serves the first listing, each change and each sweep; t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ctxd.indexer import git as git_module
 from ctxd.indexer.git import Git, GitError, Tracked
-from ctxd.indexer.ignore import IgnoreFile, read_ignore_file
+from ctxd.indexer.ignore import IgnoreFile, Rule, read_ignore_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,6 +78,20 @@ class Scan:
     rules_changed: bool = False
     """What was accepted before at or below this folder must be judged again."""
     problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Why a path counts or does not."""
+
+    accepted: bool
+    path: bytes
+    """What decided: the path itself, or a folder above it."""
+    reason: str = ""
+    """"missing", "symlink", "special" (neither file nor folder), "git" (its own folder), "secret", "ignored", "unseen" (not
+    looked at yet); of an accepted one "included" (by an own rule) or "tracked" (though a rule ignores it)."""
+    rule: tuple[bytes, int, bytes] | None = None
+    """File (absolute), line and pattern of the rule, where one decided and is known."""
 
 
 class Walker:
@@ -160,6 +175,50 @@ class Walker:
                 if path.rpartition(b"/")[0] in self._places and path[path.rfind(b"/") + 1 :] != b".git"
             ]
         )
+
+    def explain(self, path: bytes) -> Judgement:
+        """Why a path counts or does not, as `accepts` judges it and every folder above it."""
+        above = b""
+        for name in path.split(b"/"):
+            one = above + b"/" + name if above else name
+            if name == b".git":
+                return Judgement(accepted=False, path=one, reason="git")
+            kind = _kind_of(self._absolute(one))
+            if above not in self._places and kind != "missing":
+                return Judgement(accepted=False, path=above, reason="unseen")
+            if kind not in {"file", "folder"}:
+                return Judgement(accepted=False, path=one, reason=kind)
+            judgement = self._explain(one, is_folder=kind == "folder")
+            if not judgement.accepted or one == path:
+                return judgement
+            above = one
+        raise AssertionError("the last name is the path")
+
+    def _explain(self, path: bytes, *, is_folder: bool) -> Judgement:
+        accepted = path in self._judge([(path, is_folder)])
+        if not accepted and not is_folder and not self.allow_secrets and is_secret(path):
+            return Judgement(accepted, path, "secret")
+        found = self._own_rule(path, is_folder=is_folder)
+        if found is not None:
+            return Judgement(accepted, path, "included" if accepted else "ignored", self._place_of(found))
+        place = self._places[path.rpartition(b"/")[0]]
+        repository = place.repository
+        rule = None
+        if place.reincluded or repository.git is None:
+            found = self._git_rule_read(path, place, is_folder=is_folder)
+            rule = self._place_of(found) if found is not None else None
+        else:
+            with contextlib.suppress(GitError):  # the verdict stands without its reason
+                rule = repository.git.rule_of(path[len(repository.folder) + 1 :] if repository.folder else path)
+        if not accepted:
+            return Judgement(accepted, path, "ignored", rule)
+        if rule is not None and not rule[2].startswith(b"!"):
+            return Judgement(accepted, path, "tracked", rule)
+        return Judgement(accepted, path, rule=rule)
+
+    def _place_of(self, found: tuple[bytes, Rule]) -> tuple[bytes, int, bytes]:
+        file, rule = found
+        return os.path.join(self.root, file), rule.line, rule.pattern
 
     def forget_folder(self, path: bytes) -> None:
         """A folder is gone or no longer accepted; those below it are told of one by one."""
@@ -422,26 +481,35 @@ class Walker:
 
     def _own_verdict(self, path: bytes, *, is_folder: bool) -> bool | None:
         """What .ctxdignore and .ignore say: True takes in, False leaves out, None says nothing."""
+        found = self._own_rule(path, is_folder=is_folder)
+        return None if found is None else found[1].includes
+
+    def _own_rule(self, path: bytes, *, is_folder: bool) -> tuple[bytes, Rule] | None:
         for name in OWN_IGNORE_NAMES:
             if self._own_rules[name]:
-                verdict = self._nearest(path, name, b"", is_folder=is_folder)
-                if verdict is not None:
-                    return verdict
+                found = self._nearest(path, name, b"", is_folder=is_folder)
+                if found is not None:
+                    return found
         return None
 
     def _ignored_by_reading(self, path: bytes, place: _Place, *, is_folder: bool) -> bool:
         """Whether `.gitignore` files or the exclude file name this path, read by us: without git, and in a folder that
         git ignores but an own rule takes in (git would call all in it ignored).
         """
-        top = place.repository.folder
-        verdict = self._nearest(path, b".gitignore", top, is_folder=is_folder)
-        if verdict is None and place.repository.exclude is not None:
-            rule = place.repository.exclude.match(path[len(top) + 1 :] if top else path, is_folder=is_folder)
-            verdict = None if rule is None else rule.includes
-        return verdict is False
+        found = self._git_rule_read(path, place, is_folder=is_folder)
+        return found is not None and not found[1].includes
 
-    def _nearest(self, path: bytes, name: bytes, top: bytes, *, is_folder: bool) -> bool | None:
-        """What the ignore files of one name say, from the path's own folder up to `top`."""
+    def _git_rule_read(self, path: bytes, place: _Place, *, is_folder: bool) -> tuple[bytes, Rule] | None:
+        repository = place.repository
+        top = repository.folder
+        found = self._nearest(path, b".gitignore", top, is_folder=is_folder)
+        if found is None and repository.exclude is not None and repository.exclude_file is not None:
+            rule = repository.exclude.match(path[len(top) + 1 :] if top else path, is_folder=is_folder)
+            found = None if rule is None else (repository.exclude_file, rule)
+        return found
+
+    def _nearest(self, path: bytes, name: bytes, top: bytes, *, is_folder: bool) -> tuple[bytes, Rule] | None:
+        """What the ignore files of one name say, from the path's own folder up to `top`: the file and its rule."""
         folder = path
         while folder != top:
             folder = folder.rpartition(b"/")[0]
@@ -453,7 +521,7 @@ class Walker:
                     self._places[folder].ignore_files[name] = (stamp, rules)
                 rule = rules.match(path[len(folder) + 1 :] if folder else path, is_folder=is_folder)
                 if rule is not None:
-                    return rule.includes
+                    return (folder + b"/" + name if folder else name), rule
         return None
 
     def _absolute(self, path: bytes) -> bytes:
@@ -526,6 +594,18 @@ def _add_statuses(scan: Scan, paths: Iterable[bytes], entries: dict[bytes, os.Di
             continue
         if stat.S_ISREG(status.st_mode):
             scan.files[path] = status
+
+
+def _kind_of(path: bytes) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return "missing"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    if stat.S_ISREG(mode):
+        return "file"
+    return "symlink" if stat.S_ISLNK(mode) else "special"
 
 
 def _stamp(entry: os.DirEntry[bytes]) -> int:

@@ -99,6 +99,18 @@ def parser() -> argparse.ArgumentParser:
             "--project", metavar="DIR", help="default: CTXD_PROJECT, else the git top level, else this folder"
         )
 
+    def glob_flag(verb: Parser) -> None:
+        verb.add_argument(
+            "-g",
+            "--glob",
+            action="append",
+            metavar="GLOB",
+            help="only files that match, !GLOB: that do not; the last that matches decides; repeatable",
+        )
+
+    def hidden_flag(verb: Parser, letter: str) -> None:
+        verb.add_argument(letter, "--hidden", action="store_true", help="hidden files and folders as well")
+
     verb = add("start", verbs.start, "start the daemon, unless it runs", "ctxd start")
     verb.add_argument("--foreground", action="store_true", help="be the daemon: for services and containers")
     add("stop", verbs.stop, "stop the daemon", "ctxd stop")
@@ -134,12 +146,19 @@ def parser() -> argparse.ArgumentParser:
     case = verb.add_mutually_exclusive_group()
     case.add_argument("-i", "--ignore-case", action="store_true")
     case.add_argument("-S", "--smart-case", action="store_true", help="ignore case where PATTERN has no capital letter")
+    verb.add_argument("-w", "--word-regexp", action="store_true", help="only matches that are whole words")
     verb.add_argument("-C", "--context", type=int, default=0, metavar="N", help="lines around a match, at most 10")
+    glob_flag(verb)
     verb.add_argument(
-        "--ext", action="append", metavar="EXT", help="only files that end so, as in --ext po; --ext '*' for all kinds"
+        "-t", "--type", action="append", metavar="LANGUAGE", help="only files of it, see `ctxd languages`; repeatable"
     )
+    verb.add_argument("--ext", action="append", metavar="EXT", help="only files that end in .EXT; repeatable")
+    hidden_flag(verb, "-.")
+    form = verb.add_mutually_exclusive_group()
+    form.add_argument("-l", "--files-with-matches", action="store_true", help="print the files only")
+    form.add_argument("-c", "--count", action="store_true", help="print how many lines match in each file")
+    form.add_argument("--json", action="store_true", help="print JSON")
     project_flag(verb)
-    json_flag(verb)
     verb = add(
         "symbol", verbs.symbol, "where a name is defined and used", "ctxd symbol Client.get", error_status=QUERY_ERROR
     )
@@ -150,11 +169,37 @@ def parser() -> argparse.ArgumentParser:
     only.add_argument("-r", "--references", action="store_true", help="only references and imports")
     project_flag(verb)
     json_flag(verb)
-    verb = add("files", verbs.files, "find files by name", "ctxd files '*.proto'", error_status=QUERY_ERROR)
-    verb.add_argument(
-        "glob", metavar="GLOB", help="a glob on file names, on paths where it has a /; a bare word is a part of a name"
+    verb = add(
+        "files",
+        verbs.files,
+        "find files by name",
+        "ctxd files settings -e toml -e yaml",
+        description=FILES,
+        error_status=QUERY_ERROR,
     )
-    verb.add_argument("path", nargs="?", metavar="DIR", help="only below this folder; the way to hidden files")
+    verb.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="default: every file")
+    verb.add_argument("path", nargs="?", metavar="DIR", help="only below this folder, which may be hidden")
+    verb.add_argument("-g", "--glob", action="store_true", help="PATTERN is a glob, also without * ? [ {")
+    verb.add_argument(
+        "-e", "--extension", action="append", metavar="EXT", help="only files that end in .EXT; repeatable"
+    )
+    case = verb.add_mutually_exclusive_group()
+    case.add_argument("-i", "--ignore-case", action="store_true")
+    case.add_argument("-s", "--case-sensitive", action="store_true")
+    verb.add_argument("-t", "--type", choices=("f", "file"), help="files, which is all that is listed: as in fd")
+    hidden_flag(verb, "-H")
+    project_flag(verb)
+    json_flag(verb)
+
+    verb = add(
+        "why",
+        verbs.why,
+        "whether and why a file is, or is not, searched",
+        "ctxd why build/main.o",
+        description=WHY,
+        error_status=QUERY_ERROR,
+    )
+    verb.add_argument("path", metavar="PATH", help="a file or folder")
     project_flag(verb)
     json_flag(verb)
 
@@ -193,11 +238,22 @@ Exit status: 0 all projects are ready; 2 one is still being indexed; 3 one is de
 SEARCH = """\
 Search the text of the project that git would not ignore. PATTERN is a regular expression and case matters.
 
-Searched are the common kinds of code, documentation and configuration files, which `ctxd languages` lists, any
-file named as a PATH, and other kinds with --ext. A line of more than 500 characters is shown around its match.
-Put -- before a PATTERN that starts with a dash.
+Searched is every text file that is not hidden, as ripgrep does, and hidden ones that a PATH names. A line of more
+than 500 characters is shown around its match. Put -- before a PATTERN that starts with a dash.
 
 Exit status: 0 found; 1 nothing found; 2 error."""
+
+FILES = """\
+Find files by name. PATTERN is a part of a name, of a path where it holds a /, and case matters where it has a capital letter.
+With * ? [ or { in it, it is a glob on the whole name, of the path where it holds a /, and case matters.
+
+Exit status: 0 found; 1 nothing found; 2 error."""
+
+WHY = """\
+Whether and why a file is, or is not, searched: the rule that leaves it out with its file and line, or what else does (it
+holds secrets, is binary, a symbolic link, hidden); its language, and whether its symbols are indexed.
+
+Exit status: 0 it is searched; 1 it is not; 2 error."""
 
 CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
 

@@ -110,6 +110,25 @@ def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Patte
     return count
 
 
+def matching_files(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
+    """Print each file that has matches once. Returns how many there were."""
+    count = 0
+    for path, _ in groupby(found, key=lambda match: match["file_path"]):
+        count += 1
+        screen.print(screen.paint(screen.path(path), PATH))
+    return count
+
+
+def match_counts(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
+    """Print how many lines match in each file that has matches. Returns how many lines there were."""
+    count = 0
+    for path, group in groupby(found, key=lambda match: match["file_path"]):
+        lines = sum(1 for _ in group)
+        count += lines
+        screen.print(f"{screen.paint(screen.path(path), PATH)}:{lines}")
+    return count
+
+
 def _merged_lines(found: list[dict[str, Any]]) -> Iterator[tuple[int, str, bool]]:
     """(line number, text, is a match) of one file's matches with their contexts, each line once."""
     lines: dict[int, tuple[str, bool]] = {}

@@ -27,8 +27,11 @@ OK, NOTHING, USAGE, ERROR = 0, 1, 1, 2
 INDEXING, DEGRADED, NO_DAEMON = 2, 3, 4
 POLL_S = 0.2
 LOG_BLOCK_BYTES = 1 << 16
+PAGE_TOKENS = 100_000  # the most: a person reads all pages anyway
+PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+PUNCTUATION_OF_GLOBS = re.compile(r"[\\*?\[\]{},!]")
 NONE_SEARCHED = {
-    "search_text_pattern": "; --ext '*' searches files of every kind",
+    "search_text_pattern": "; --hidden searches hidden ones too, `ctxd why PATH` says why one is not",
     "find_symbol_occurrences": "; `ctxd languages` lists the languages with symbols",
 }
 STILL_AT_WORK = ("scanning", "indexing")
@@ -201,24 +204,31 @@ def search(options: argparse.Namespace) -> int:
         options.pattern if options.fixed_strings else re.sub(r"\\.", "", options.pattern)
     )  # \S is no capital letter
     ignore_case = options.ignore_case or (options.smart_case and letters == letters.lower())
+    query, highlight = options.pattern, _highlighted(options.pattern, fixed=options.fixed_strings)
+    if options.word_regexp:
+        # As ripgrep has it: a word may begin and end with any character, but stands between two that are none of a word's.
+        inner = PUNCTUATION.sub(r"\\\g<0>", query) if options.fixed_strings else query
+        query, highlight = rf"(?:^|\W)(?:{inner})(?:\W|$)", rf"\b(?:{highlight})\b"
+    shows_lines = not (options.files_with_matches or options.count)
     arguments: dict[str, Any] = {
-        "query": options.pattern,
-        "is_regex": not options.fixed_strings,
+        "query": query,
+        "is_regex": options.word_regexp or not options.fixed_strings,
         "case_sensitive": not ignore_case,
-        "context_lines": options.context,
+        "context_lines": options.context if shows_lines else 0,
+        "file_extensions": options.ext or ["*"],
+        "max_tokens": PAGE_TOKENS,
     }
     if options.paths:
         arguments["target_paths"] = [_absolute(path) for path in options.paths]
-    if options.ext:
-        arguments["file_extensions"] = options.ext
-    highlight = _highlight(options.pattern, fixed=options.fixed_strings, ignore_case=ignore_case)
-    return _query(
-        options,
-        "search_text_pattern",
-        arguments,
-        "matches",
-        lambda screen, found: render.matches(screen, found, highlight),
-    )
+    if options.files_with_matches:
+        show = render.matching_files
+    elif options.count:
+        show = render.match_counts
+    else:
+        colour = _compiled(highlight, ignore_case=ignore_case)
+        show = lambda screen, found: render.matches(screen, found, colour)  # noqa: E731
+    only = {"globs": options.glob, "languages": options.type, "hidden": options.hidden}
+    return _query(options, "search_text_pattern", arguments, "matches", show, only, shows_lines=shows_lines)
 
 
 def symbol(options: argparse.Namespace) -> int:
@@ -240,18 +250,50 @@ def files(options: argparse.Namespace) -> int:
             screen.print(screen.path(path))
         return count
 
-    arguments = {"name_pattern": _glob(options.glob)}
+    arguments = {"name_pattern": _glob(options), "max_tokens": PAGE_TOKENS}
     if options.path:
         arguments["path"] = _absolute(options.path)
-    return _query(options, "find_files_by_name", arguments, "files", show)
+    only = {"extensions": options.extension, "hidden": options.hidden}
+    return _query(options, "find_files_by_name", arguments, "files", show, only)
 
 
-def _glob(text: str) -> str:
+def why(options: argparse.Namespace) -> int:
+    """The path as it is written: a link is asked about, not what it leads to."""
+    answer = (ask("why", path=_absolute(options.path), **_fields(options)) or {})["why"]
+    if options.json:
+        _print_json(answer)
+    else:
+        screen = render.Screen()
+        verdict = screen.paint("searched", "32") if answer["searched"] else screen.paint("not searched", "33")
+        because = f": {answer['because']}" if answer["because"] else ""
+        screen.print(screen.plain(answer["path"]) + "  " + verdict + screen.plain(because))
+        for note in filter(None, (answer["language"], *answer["notes"])):
+            screen.print("  " + screen.plain(note))
+    return OK if answer["searched"] else NOTHING
+
+
+def _glob(options: argparse.Namespace) -> str:
     """A bare word stands for any name that contains it."""
-    if any(character in text for character in "*?["):
-        return text
-    head, slash, word = text.rpartition("/")
-    return f"**/{head}/*{word}*" if slash else f"*{word}*"
+    text = options.pattern
+    is_glob = options.glob or any(character in text for character in "*?[{")
+    if text and is_glob:
+        return _any_case(text) if options.ignore_case else text
+    head, slash, word = PUNCTUATION_OF_GLOBS.sub(r"\\\g<0>", text).rpartition("/")
+    glob = f"**/*{head}/*{word}*" if slash else f"*{word}*" if word else "*"
+    ignore_case = options.ignore_case or (text == text.lower() and not options.case_sensitive)
+    return _any_case(glob) if ignore_case else glob
+
+
+def _any_case(glob: str) -> str:
+    """The glob with each letter outside of sets as a set of its two cases."""
+    parts = re.split(r"(\\.|\[[!^]?\]?[^\]]*\])", glob)
+    parts[::2] = [re.sub(r"[^\W\d_]", _both_cases, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _both_cases(letter: re.Match[str]) -> str:
+    cases = {letter[0].lower(), letter[0].upper()}
+    return f"[{''.join(sorted(cases))}]" if len(cases) > 1 and all(len(case) == 1 for case in cases) else letter[0]
 
 
 def _query(
@@ -260,11 +302,17 @@ def _query(
     arguments: dict[str, Any],
     items: str,
     show: Callable[[render.Screen, Any], int],
+    only: dict[str, Any] | None = None,
+    *,
+    shows_lines: bool = True,
 ) -> int:
-    """Ask a tool, page after page, and print as the pages come; with --json, print one object of all pages."""
+    """Ask a tool, page after page, and print as the pages come; with --json, print one object of all pages.
+
+    `only` narrows the session to some files, see the hello's field.
+    """
     last: dict[str, Any] = {}
     shortened = 0
-    with Session(**_fields(options)) as session:
+    with Session(**_fields(options), only=only) as session:
         screen = render.Screen(session.root)
 
         def found() -> Iterator[Any]:
@@ -282,7 +330,7 @@ def _query(
             _print_json({**last, items: everything})
         else:
             count = show(screen, found())
-    if shortened and not options.json:
+    if shortened and shows_lines and not options.json:
         print(f"ctxd: long lines shown shortened, around their match: {shortened:,}", file=sys.stderr)
     return _verdict(tool, last, count)
 
@@ -311,10 +359,14 @@ def _verdict(tool: str, answer: dict[str, Any], count: int) -> int:
     return OK if count else NOTHING
 
 
-def _highlight(pattern: str, *, fixed: bool, ignore_case: bool) -> Any:
+def _highlighted(pattern: str, *, fixed: bool) -> str:
+    return re.escape(pattern) if fixed else pattern
+
+
+def _compiled(highlight: str, *, ignore_case: bool) -> re.Pattern[str] | None:
     """What to colour in a line; Python's dialect is close enough for that, and where it is not, nothing is coloured."""
     try:
-        return re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
+        return re.compile(highlight, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError):
         return None
 

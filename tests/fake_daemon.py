@@ -87,6 +87,10 @@ def settle(hello):
         return {"removed": root}
     if want == "list":
         return {"projects": [{"root": "/a", "state": "ready"}]}
+    if want == "why":
+        searched = hello["path"].endswith(".py")
+        answer = {"path": hello["path"], "searched": searched, "because": None if searched else "a reason"}
+        return {"why": {**answer, "language": "python" if searched else None, "notes": ["a note"] if searched else []}}
     if want == "languages":
         return {"languages": [{"name": "python", "extensions": [".py", ".pyi"], "symbols": True}]}
     if want == "config":
@@ -152,7 +156,7 @@ class Session:
         if tool == "silent":
             return
         if tool in SHAPES:
-            answer = SHAPES[tool](arguments)
+            answer = {**SHAPES[tool](arguments), "hello": self.hello}
             self.send(id=id_, result={"structuredContent": answer, "isError": "error" in str(answer.get("status"))})
             return
         size = arguments.pop("answer_bytes", 0)

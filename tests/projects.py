@@ -8,7 +8,7 @@ import time
 from ctxd.daemon.config import Settings
 from ctxd.daemon.project import Project
 from ctxd.indexer.database import Database
-from ctxd.indexer.ripgrep import find_ripgrep
+from ctxd.indexer.programs import find_programs
 
 
 def write(folder, files):
@@ -29,7 +29,7 @@ def opened(folder, home, workers, **settings):
         workers,
         Settings(**settings),
         scratch=str(home / "git"),
-        ripgrep=find_ripgrep(),
+        programs=find_programs(),
     )
     project.open()
     try:

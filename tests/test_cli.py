@@ -15,8 +15,8 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 FRONT_END = [sys.executable, os.path.join(HERE, "front_end.py")]
 DEADLINE_S = 30
-VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "call", "mcp"]
-VERBS += ["languages", "config", "logs", "version"]
+VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "why"]
+VERBS += ["call", "mcp", "languages", "config", "logs", "version"]
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +143,12 @@ def test_search_status_is_ripgreps(home, tmp_path):
     ("arguments", "said"),
     [
         (["nothing"], ""),
-        (["nothing", "--ext", "none"], "ctxd: no file was searched; --ext '*' searches files of every kind\n"),
+        (
+            ["nothing", "--ext", "none"],
+            "ctxd: no file was searched; --hidden searches hidden ones too, `ctxd why PATH` says why one is not\n",
+        ),
         (["long"], "ctxd: long lines shown shortened, around their match: 2\n"),
+        (["long", "-l"], ""),
         (["stale"], "ctxd: the answer may miss the latest changes: still listing (2 pending)\n"),
     ],
 )
@@ -202,14 +206,65 @@ def test_symbol_prints_place_and_grade_of_each_occurrence(home, tmp_path):
     )
 
 
-@pytest.mark.parametrize(("typed", "asked"), [("main", "*main*"), ("*.py", "*.py"), ("src/ma", "**/src/*ma*")])
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        (["Main"], "*Main*"),
+        (["ab1"], "*[Aa][Bb]1*"),
+        (["ab", "-s"], "*ab*"),
+        (["A!", "-i"], "*[Aa]\\!*"),
+        ([], "*"),
+        (["*.py"], "*.py"),
+        (["x[ab].*", "-i"], "[Xx][ab].*"),
+        (["-g", "main"], "main"),
+        (["Src/ma"], "**/*Src/*ma*"),
+        (["-t", "f", "{a,b}"], "{a,b}"),
+    ],
+)
 def test_bare_word_is_part_of_a_file_name(home, tmp_path, typed, asked):
-    assert run("files", typed, home=home, cwd=tmp_path).stdout == f"asked/{asked}\n"
+    assert run("files", *typed, home=home, cwd=tmp_path).stdout == f"asked/{asked}\n"
+
+
+def test_what_narrows_a_query_travels_in_the_hello(home, tmp_path):
+    flags = ["-g", "*.c", "-g", "!x", "-t", "c", "--hidden"]
+    asked = json.loads(run("search", "hit", *flags, "--json", home=home, cwd=tmp_path).stdout)["hello"]["only"]
+    assert asked == {"globs": ["*.c", "!x"], "languages": ["c"], "hidden": True}
+    asked = json.loads(run("files", "-e", "py", "-H", "--json", home=home, cwd=tmp_path).stdout)["hello"]["only"]
+    assert asked == {"extensions": ["py"], "hidden": True}
+
+
+def test_search_prints_files_or_counts(home, tmp_path):
+    assert run("search", "-l", "hit", home=home, cwd=tmp_path).stdout == "src/a.py\nsrc/b.py\n"
+    assert run("search", "-c", "hit", home=home, cwd=tmp_path).stdout == "src/a.py:1\nsrc/b.py:1\n"
+    assert run("search", "-c", "nothing", home=home, cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "query", "is_regex"),
+    [
+        (["a+"], "a+", True),
+        (["a+", "-F"], "a+", False),
+        (["a|b", "-w"], r"(?:^|\W)(?:a|b)(?:\W|$)", True),
+        (["a+ é", "-w", "-F"], r"(?:^|\W)(?:a\+ é)(?:\W|$)", True),
+    ],
+)
+def test_whole_words_are_a_pattern_around_the_pattern(home, tmp_path, flags, query, is_regex):
+    asked = json.loads(run("search", *flags, "--json", home=home, cwd=tmp_path).stdout)["asked"]
+    assert (asked["query"], asked["is_regex"]) == (query, is_regex)
+
+
+@pytest.mark.parametrize(("path", "status"), [("a.py", 0), ("build/a.o", 1)])
+def test_why_tells_the_reason_and_its_status(home, tmp_path, path, status):
+    done = run("why", path, home=home, cwd=tmp_path)
+    assert done.returncode == status
+    words = ["searched", "python", "a note"] if status == 0 else ["not searched: a reason"]
+    assert all(word in done.stdout for word in words)
+    assert json.loads(run("why", path, "--json", home=home, cwd=tmp_path).stdout)["path"] == str(tmp_path / path)
 
 
 def test_files_below_a_folder(home, tmp_path):
     answer = json.loads(run("files", "*.yml", ".github", "--json", home=home, cwd=tmp_path).stdout)
-    assert answer["asked"] == {"name_pattern": "*.yml", "path": str(tmp_path / ".github")}
+    assert answer["asked"] == {"name_pattern": "*.yml", "path": str(tmp_path / ".github"), "max_tokens": 100_000}
 
 
 def test_call_prints_the_tools_answer(home, tmp_path):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 import sqlean
+from differential import ALPHABET, random_pattern, random_text
 
 from ctxd.indexer import characters, dialect, trigrams
 from ctxd.indexer.pattern import PatternError, compile_pattern
@@ -332,38 +333,6 @@ def test_planned_trigrams(query, expected):
 def test_large_queries_stay_small():
     for query in ("|".join(f"{i * 7919:x}_{i}" for i in range(3000)), "(?i)" + "sk" * 1000, "[a-d]{50}"):
         assert trigrams._count(regex(query).trigrams) <= trigrams.TRIGRAMS_MAX
-
-
-ALPHABET = "aabbck sS_1-é\u017fKд"
-WORDS = ["ask", "SKab", "béa1", "ab ca", "дда"]
-
-
-def random_pattern(dice, depth=0):
-    """A pattern that Rust's regex knows as well."""
-    kind = dice.random()
-    if depth > 3 or kind < 0.45:
-        return dice.choice([*"aabbcksS_1é\u017fд", "ab", "sk", "b1", r"\-", "ca", *WORDS])
-    if kind < 0.58:
-        return dice.choice(
-            [".", r"\w", r"\W", r"\d", r"\s", r"\S", "[ab]", "[^a]", "[a-k]", r"[\wд]", "[^sé]", r"\p{Lu}", r"\pL"]
-        ) + dice.choice(["", "", "+", "*", "{2}"])
-    if kind < 0.66:
-        return dice.choice(["^", "$", r"\b", r"\b", r"\B"])
-    if kind < 0.74:
-        return f"({random_pattern(dice, depth + 1)}|{random_pattern(dice, depth + 1)})"
-    if kind < 0.84:
-        count = dice.choice(["?", "*", "+", "{2}", "{1,2}", "{2,}", "??", "+?"])
-        return f"(?:{random_pattern(dice, depth + 1)}){count}"
-    if kind < 0.88:
-        return f"(?i:{random_pattern(dice, depth + 1)})"
-    return random_pattern(dice, depth + 1) + random_pattern(dice, depth + 1)
-
-
-def random_text(dice, lines):
-    return "\n".join(
-        "".join(dice.choices([*ALPHABET, *WORDS] if dice.random() < 0.6 else "abckS _1-", k=dice.randrange(12)))
-        for _ in range(lines)
-    )
 
 
 def test_a_text_with_a_match_satisfies_the_trigram_query():

@@ -1,5 +1,6 @@
-"""One answer, whatever narrows: the index, ripgrep, or nothing."""
+"""One answer, whatever narrows: the index, ripgrep, grep, or nothing."""
 
+import os
 import random
 import shutil
 
@@ -7,6 +8,7 @@ import pytest
 
 from ctxd.indexer import text_search
 from ctxd.indexer.pattern import compile_pattern
+from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs, names_from
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.text_search import Search
 from ctxd.indexer.trigrams import EVERYTHING
@@ -43,9 +45,9 @@ def files(chance):
         yield f"d{number % 5}/f{number}.txt", data
 
 
-def answer(project, query):
+def answer(project, query, backend="index"):
     pattern = compile_pattern(query[0], is_regex=query[1], case_sensitive=query[2])
-    search = Search(stop=lambda: False)
+    search = Search(stop=lambda: False, backend=backend)
     return [(m.path, [line[:3] for line in m.lines]) for m in project.text.search(pattern, Scope(), search)]
 
 
@@ -59,8 +61,10 @@ def test_the_index_ripgrep_and_a_scan_give_the_same_answer(folder, home, workers
         monkeypatch.setattr(project.text, "_narrow", lambda _query: None)
         scanned = {query: answer(project, query) for query in QUERIES}
         assert narrowed == scanned
+        for backend in TEXT_BACKENDS:
+            assert {query: answer(project, query, backend) for query in QUERIES} == scanned, backend
         if shutil.which("rg"):
-            monkeypatch.setattr(text_search, "RIPGREP_FILES_MIN", 1)
+            monkeypatch.setattr(text_search, "NARROWED_FILES_MIN", 1)
             monkeypatch.setattr(text_search, "READ_FIRST", 3)
             assert {query: answer(project, query) for query in QUERIES} == scanned
 
@@ -78,12 +82,46 @@ def test_ripgrep_that_fails_is_passed_over(folder, home, workers, monkeypatch):
     with opened(folder, home, workers) as project:
         ready(project)
         expected = answer(project, QUERIES[4])
-        monkeypatch.setattr(text_search, "RIPGREP_FILES_MIN", 1)
+        monkeypatch.setattr(text_search, "NARROWED_FILES_MIN", 1)
         monkeypatch.setattr(text_search, "READ_FIRST", 3)
         monkeypatch.setattr(project.text, "_narrow", lambda _query: None)
         for program in ("/nonexistent/rg", shutil.which("ls")):
-            project.text.ripgrep = program
-            assert answer(project, QUERIES[4]) == expected
+            project.text.programs = Programs(rg=program)
+            for backend in TEXT_BACKENDS:
+                assert answer(project, QUERIES[4], backend) == expected
+
+
+def test_a_program_is_given_every_plain_file_and_only_those(folder, home, workers):
+    """Names that would be options or standard input are files all the same; a pattern a program cannot have is passed over."""
+    names = ["-", "-e", "--text", "a\nb", os.fsdecode(b"\xff"), "d/x y", "crlf", "e/utf16"]
+    write(folder, dict.fromkeys(names, "alpha (beta]\n"))
+    write(folder, {"crlf": "alpha (beta]\r\n", "e/utf16": "alpha (beta]".encode("utf-16")})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        for query in [
+            ("(beta]", False, True),
+            (r"[]^-]$", True, True),
+            (r"\x00?alpha", True, True),
+            ("ALPHA", False, False),
+        ]:
+            for backend in TEXT_BACKENDS:
+                found = [path for path, _ in answer(project, query, backend)]
+                assert found == sorted(map(os.fsencode, names)), (query, backend)
+
+
+def test_a_program_that_nobody_waits_for_is_killed(folder, home, workers):
+    with pytest.raises(ProgramFailed, match="stopped"):
+        names_from(["sleep", "60"], os.fsencode(folder), lambda: True)
+    write(folder, {f"{n}.txt": "word\n" for n in range(20)})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        (folder / "slow").write_text("#!/bin/sh\nexec sleep 60\n")
+        (folder / "slow").chmod(0o700)
+        project.text.programs = Programs(rg=str(folder / "slow"))
+        search = Search(stop=lambda: True, backend="rg")
+        pattern = compile_pattern("word", is_regex=False, case_sensitive=True)
+        assert list(project.text.search(pattern, Scope(), search)) == []
+        assert search.stopped
 
 
 def test_a_rare_word_reads_few_files(folder, home, workers):
@@ -92,11 +130,13 @@ def test_a_rare_word_reads_few_files(folder, home, workers):
     )
     with opened(folder, home, workers) as project:
         ready(project)
-        search = Search(stop=lambda: False)
         pattern = compile_pattern("singular needle", is_regex=False, case_sensitive=False)
         assert pattern.trigrams != EVERYTHING
-        assert [m.path for m in project.text.search(pattern, Scope(), search)] == [b"one.txt"]
-        assert search.files_read == 1
+        for backend in TEXT_BACKENDS:
+            search = Search(stop=lambda: False, backend=backend)
+            assert [m.path for m in project.text.search(pattern, Scope(), search)] == [b"one.txt"]
+            is_narrowed = backend == "index" or getattr(project.text.programs, backend, None) is not None
+            assert search.files_read == (1 if is_narrowed else 301), backend
 
 
 def test_a_search_stops_when_it_is_told_to(folder, home, workers):

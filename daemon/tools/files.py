@@ -9,9 +9,8 @@ from typing_extensions import TypedDict
 
 from ctxd.daemon.tool import Call, Page, Params, ToolError, read_cursor, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, Coverage, Stale
-from ctxd.indexer.file_search import find_files
 from ctxd.indexer.glob import GlobError
-from ctxd.indexer.scope import Scope
+from ctxd.indexer.text_search import Search
 
 
 class NamesResult(TypedDict):
@@ -19,6 +18,7 @@ class NamesResult(TypedDict):
     total_found: int
     total_is_exact: NotRequired[bool]
     truncated: NotRequired[bool]
+    timed_out: NotRequired[bool]
     next_cursor: NotRequired[str]
     coverage: NotRequired[Coverage]
     stale: NotRequired[Stale]
@@ -48,16 +48,18 @@ class NamesParams(Params):
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     stale = view.project.files_now()
-    scope = Scope((view.resolve(params.path),))
+    scope = view.scope((view.resolve(params.path),))
     after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
+    search = Search(stop=call.stop, backend=view.files_backend)
     page = Page(params)
     try:
-        for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):
+        for path in view.project.names.search(params.name_pattern, scope, search, after=after):
             if not page.add(lambda one=path: view.shown(one), [path.decode("latin-1")]):
                 break
     except GlobError as error:
         raise ToolError(f"Invalid name_pattern {params.name_pattern!r}: {error}") from None
-    result: dict[str, Any] = {"files": page.results, "total_found": page.count, **page.tail()}
+    result: dict[str, Any] = {"files": page.results, "total_found": page.count}
+    result |= page.tail(stopped=search.stopped, timed_out=call.timed_out())
     if not page.results:
         with view.project.lock:
             listed = view.project.counter.files(scope)

@@ -99,7 +99,7 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     scope, skipped = _scope(call, params.target_paths, params.file_extensions)
     after_path, after_line = _text_place(params)
     stale = call.view.project.files_now()
-    search = Search(stop=call.stop, progress=call.progress)
+    search = Search(stop=call.stop, progress=call.progress, backend=call.view.text_backend)
     search.skipped.update(skipped)
     page = Page(params)
     for found in call.view.project.text.search(pattern, scope, search, after=after_path):
@@ -185,18 +185,18 @@ def _scope(call: Call, paths: list[str] | None, extensions: list[str] | None) ->
         if reason:
             skipped[reason] = skipped.get(reason, 0) + 1
     if extensions is None:
-        return Scope(asked, languages.COMMON_EXTENSIONS, languages.COMMON_NAMES), skipped
+        return view.scope(asked, languages.COMMON_EXTENSIONS, languages.COMMON_NAMES), skipped
     wanted = set()
     for extension in extensions:
         text = extension.strip().lower().removeprefix("*")
         if text in {"", "."} and extension.strip() in {"*", "*.*"}:
-            return Scope(asked), skipped
+            return view.scope(asked), skipped
         if not text or "/" in text:
             raise ToolError(
                 f"file_extensions: {extension!r} is not an extension", 'Give them as [".py", ".md"], or ["*"] for all'
             )
         wanted.add((text if text.startswith(".") else f".{text}").encode("utf-8", "replace"))
-    return Scope(asked, frozenset(wanted)), skipped
+    return view.scope(asked, frozenset(wanted)), skipped
 
 
 class SymbolOccurrence(TypedDict):
@@ -254,8 +254,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         )
     language = _language(params.language)
     project = call.view.project
-    asked = tuple(map(call.view.resolve, params.target_paths)) if params.target_paths else (call.view.folder,)
-    scope = Scope(asked)
+    scope = call.view.scope(tuple(map(call.view.resolve, params.target_paths or ())))
     stale = project.files_now()
     missing = project.symbols_now(scope, call.stop)
     if missing and not project.queue.first_pass_done:

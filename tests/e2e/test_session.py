@@ -195,6 +195,32 @@ def test_a_folder_inside_a_project_is_served_by_it(project):
     assert len(project.status()["projects"]) == 1
 
 
+def test_a_command_line_chooses_backends_and_files(project):
+    def run(*arguments, **variables):
+        done = project.run(*arguments, env=project.environment | variables)
+        return done.returncode, done.stdout
+
+    whole = run("search", "-i", "cart")
+    assert whole[0] == 0
+    for backend in ("index", "rg", "grep", "python"):
+        assert run("search", "-i", "cart", CTXD_TEXT_BACKEND=backend) == whole
+    names = run("files", "-e", "py")
+    assert names == (0, "pkg/__init__.py\npkg/money.py\npkg/shop.py\n")
+    for backend in ("index", "fd", "find", "python"):
+        assert run("files", "-e", "py", CTXD_FILES_BACKEND=backend) == names
+    assert project.run("search", "x", env=project.environment | {"CTXD_TEXT_BACKEND": "ag"}).returncode == 2
+    assert run("search", "-l", "-i", "cart", "-t", "python", "-t", "typescript", "-g", "!web") == (0, "pkg/shop.py\n")
+    assert run("search", "-c", "ignored", "--hidden") == (0, ".gitignore:1\n")
+    assert project.status()["daemon"]["text_backend"] == "index"
+    status = run("status", "--json", CTXD_TEXT_BACKEND="python", CTXD_FILES_BACKEND="python")[1]
+    assert [json.loads(status)["daemon"][key] for key in ("text_backend", "files_backend")] == ["python", "python"]
+    assert run("why", "ignored/secret.py") == (
+        1,
+        "ignored/secret.py  not searched: .gitignore, line 1 (ignored/) leaves out ignored\n",
+    )
+    assert run("why", "pkg/shop.py")[0] == 0
+
+
 def test_root_and_home_are_refused_with_a_hint(project):
     with project.host(folder="/") as host:
         answer = host.call("find_files_by_name", name_pattern="*")

@@ -1,0 +1,209 @@
+"""Random patterns over hostile corpora: every text backend, and ripgrep run by hand, must give the same lines.
+
+`python benchmarks/differential.py N` runs N of them, tests/test_differential.py a few.
+"""
+
+import os
+import re
+import subprocess
+
+from ctxd.indexer import text_search
+from ctxd.indexer.pattern import PatternError, compile_pattern
+from ctxd.indexer.programs import TEXT_BACKENDS
+from ctxd.indexer.scope import Scope
+from ctxd.indexer.text_search import Search
+
+CORPORA = ("ascii", "unicode", "endings", "encodings", "hostile")
+LONG_LINE_BYTES = 2_000_000
+ODD_NAMES = [
+    "-",
+    "-e",
+    "--",
+    "a\nb",
+    " ",
+    "ä",
+    "\\",
+    "*",
+    "[a]",
+    "!x",
+    "#x",
+    ":x",
+    os.fsdecode(b"\xff\xfe"),
+    "a\tb",
+    "d/-x",
+    "x" * 200,
+]
+
+ALPHABET = "aabbck sS_1-é\u017fKд"
+WORDS = ["ask", "SKab", "béa1", "ab ca", "дда"]
+
+
+def random_pattern(dice, depth=0):
+    """A pattern that Rust's regex knows as well."""
+    kind = dice.random()
+    if depth > 3 or kind < 0.45:
+        return dice.choice([*"aabbcksS_1é\u017fд", "ab", "sk", "b1", r"\-", "ca", *WORDS])
+    if kind < 0.58:
+        return dice.choice(
+            [".", r"\w", r"\W", r"\d", r"\s", r"\S", "[ab]", "[^a]", "[a-k]", r"[\wд]", "[^sé]", r"\p{Lu}", r"\pL"]
+        ) + dice.choice(["", "", "+", "*", "{2}"])
+    if kind < 0.66:
+        return dice.choice(["^", "$", r"\b", r"\b", r"\B"])
+    if kind < 0.74:
+        return f"({random_pattern(dice, depth + 1)}|{random_pattern(dice, depth + 1)})"
+    if kind < 0.84:
+        count = dice.choice(["?", "*", "+", "{2}", "{1,2}", "{2,}", "??", "+?"])
+        return f"(?:{random_pattern(dice, depth + 1)}){count}"
+    if kind < 0.88:
+        return f"(?i:{random_pattern(dice, depth + 1)})"
+    return random_pattern(dice, depth + 1) + random_pattern(dice, depth + 1)
+
+
+def random_text(dice, lines):
+    return "\n".join(
+        "".join(dice.choices([*ALPHABET, *WORDS] if dice.random() < 0.6 else "abckS _1-", k=dice.randrange(12)))
+        for _ in range(lines)
+    )
+
+
+def corpus(kind, dice):
+    """`{name: bytes}` of one of CORPORA."""
+    texts = [random_text(dice, dice.randrange(40)) + dice.choice(["", "\n", "\n\n"]) for _ in range(40)]
+    names = [f"d{n % 4}/f{n}.txt" for n in range(40)]
+    match kind:
+        case "ascii":
+            data = [text.encode("ascii", "ignore") for text in texts]
+        case "unicode":
+            data = [text.encode() for text in texts]
+        case "endings":
+            data = [dice.choice([_with_endings(text, dice), text]).encode() for text in texts]
+        case "encodings":
+            data = [_encoded(text, dice) for text in texts]
+        case _:
+            names = [*ODD_NAMES, *names[len(ODD_NAMES) :]]
+            data = [_encoded(_with_endings(text, dice), dice) for text in texts]
+            data[-1] = ("ask" + "béa1 c" * (LONG_LINE_BYTES // 7) + "SKab").encode()
+            data[-2:-4:-1] = [b"", b"\n\r\n\r"]
+    return dict(zip(names, data, strict=True))
+
+
+def _with_endings(text, dice):
+    return "".join(dice.choice(["\n", "\n", "\r\n", "\r"]) if char == "\n" else char for char in text)
+
+
+def _encoded(text, dice):
+    match dice.randrange(9):
+        case 0:
+            return text.encode("utf-16")
+        case 1:
+            return b"\xfe\xff" + text.encode("utf-16-be")
+        case 2:
+            return b"\xef\xbb\xbf" + text.encode()
+        case 3:
+            return text.encode("latin-1", "ignore")
+        case 4:
+            data = bytearray(text.encode())
+            for _ in range(min(3, len(data))):
+                data[dice.randrange(len(data))] = dice.choice(b"\x80\xc3\xff\xe2")
+            return bytes(data)
+        case 5:
+            return text.encode() + b"\0" if dice.random() < 0.5 else text.encode("utf-16-le")
+    return text.encode()
+
+
+def write_corpus(folder, files):
+    for name, data in files.items():
+        path = os.path.join(os.fsencode(folder), os.fsencode(name))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+    os.symlink("d1", os.path.join(folder, "link"))
+    os.symlink("../outside", os.path.join(folder, "dangling"))
+
+
+def question(dice):
+    """(query, is a regular expression, case matters)."""
+    if dice.random() < 0.3:
+        return "".join(dice.choices(ALPHABET + ".*-$(\\", k=dice.randrange(1, 5))), False, dice.random() < 0.6
+    return random_pattern(dice), True, dice.random() < 0.6
+
+
+def narrow_always():
+    """Have the index ask programs for a few files too; returns what undoes it."""
+    before = text_search.READ_FIRST, text_search.NARROWED_FILES_MIN
+    text_search.READ_FIRST, text_search.NARROWED_FILES_MIN = 3, 1
+
+    def undo():
+        text_search.READ_FIRST, text_search.NARROWED_FILES_MIN = before
+
+    return undo
+
+
+def check(project, files, asked, *, ripgrep):
+    """How many lines a question finds. Raises AssertionError where two disagree; `ripgrep` is its path or None."""
+    query, is_regex, case_sensitive = asked
+    try:
+        pattern = compile_pattern(query, is_regex=is_regex, case_sensitive=case_sensitive)
+    except PatternError:
+        return 0
+    answers = {backend: _lines(project, pattern, backend) for backend in TEXT_BACKENDS}
+    expected = answers["python"]
+    assert list(expected) == sorted(expected)
+    for backend, answer in answers.items():
+        assert list(answer.items()) == list(expected.items()), f"{asked}: {backend} {_difference(answer, expected)}"
+    if ripgrep is not None and (names := _comparable(files, asked)):
+        theirs = _ripgrep(ripgrep, project.root, names, asked)
+        ours = {path: [line[0] for line in lines] for path, lines in expected.items() if path in names}
+        assert ours == theirs, f"{asked}: ripgrep {_difference(theirs, ours)}"
+    return sum(map(len, expected.values()))
+
+
+def _lines(project, pattern, backend):
+    search = Search(stop=lambda: False, backend=backend)
+    return {found.path: list(found.lines) for found in project.text.search(pattern, Scope(), search)}
+
+
+def _difference(one, other):
+    paths = sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+    return f"differs in {paths[:3]}: {one.get(paths[0])} is not {other.get(paths[0])}" if paths else "has another order"
+
+
+CLASSES = re.compile(r"\.|\[|\\[DWSsBpP]")
+
+
+def _comparable(files, asked):
+    """Names of the files that ripgrep reads as we do: no NUL; UTF-8 but for plain ASCII queries; and, as its version 13 lets
+    classes match the carriage return that belongs to a line's ending, no carriage return where there are any."""
+    query, is_regex, case_sensitive = asked
+    names = set()
+    for name, data in files.items():
+        is_utf16 = data[:2] in {b"\xff\xfe", b"\xfe\xff"}
+        text = data.decode("utf-16", "replace").encode("utf-8", "replace") if is_utf16 else data
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            if is_regex or not case_sensitive or not query.isascii():
+                continue
+        if b"\0" in text or name.startswith("."):
+            continue
+        if b"\r" in text and is_regex and CLASSES.search(query):
+            continue
+        names.add(os.fsencode(name))
+    return names
+
+
+def _ripgrep(program, root, names, asked):
+    query, is_regex, case_sensitive = asked
+    flags = ["--no-config", "--crlf", "--line-number", "--with-filename", "--null", "--no-heading", "--no-ignore"]
+    flags += [] if is_regex else ["--fixed-strings"]
+    flags += ["--case-sensitive" if case_sensitive else "--ignore-case", f"--regexp={query}"]
+    operands = [b"./" + name for name in sorted(names)]
+    output = subprocess.run([program, *flags, "--", *operands], cwd=root, capture_output=True, check=False).stdout
+    found = {}
+    at = 0
+    while at < len(output):
+        nul = output.index(b"\0", at)
+        colon = output.index(b":", nul)
+        found.setdefault(output[at + 2 : nul], []).append(int(output[nul + 1 : colon]))
+        at = output.index(b"\n", colon) + 1
+    return found
