@@ -237,14 +237,14 @@ class Session:
             call = Call(view, report=_progress_reporter(context))
             result = await self._run(tool, call, params.arguments or {})
         except ToolError as error:
-            return _result(tool.error(error), is_error=True)
+            return _result(tool.failure(error, params.arguments or {}), is_error=True)
         except Exception as error:
             bug = uuid.uuid4().hex[:8]
             logger.error("bug %s in %s\n%s", bug, params.name, "".join(traceback.format_exception(error)))  # noqa: TRY400
             bad = ToolError(
                 f"ctxd met a bug ({type(error).__name__}, id {bug})", "`ctxd logs` has it", name="RuntimeError"
             )
-            return _result(tool.error(bad), is_error=True)
+            return _result(tool.failure(bad, params.arguments or {}), is_error=True)
         return _result(result, is_error=False)
 
     async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ctxd.indexer import ripgrep
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular, text_pieces
+from ctxd.indexer.decode import PLAIN, Unreadable, decode, read_regular, text_pieces
 from ctxd.indexer.scope import Scope, ScopeCounter
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -50,6 +50,10 @@ class Search:
     files_read: int = 0
     stopped: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
+    binary: list[bytes] = field(default_factory=list)
+    """Files that only reading showed to be binary: no row described them yet."""
+    reached: bytes | None = b""
+    """The last file looked at; None once all were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +92,12 @@ class TextSearch:
                     return
                 if not number % 512:
                     search.progress(number, total)
+            search.reached = path
             text = self.read(path, search)
             if text is not None and (first := next(lines := _matching_lines(pattern, text, search), None)) is not None:
                 yield FileMatches(path, text, itertools.chain((first,), lines))
+        if not search.stopped:
+            search.reached = None
 
     def read(self, path: bytes, search: Search) -> bytes | None:
         """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
@@ -101,14 +108,19 @@ class TextSearch:
                 search.skipped[error.reason] += 1
             return None
         search.files_read += 1
-        return decode(data)[1]
+        text = decode(data)[1]
+        if text is None:
+            search.binary.append(path)
+        return text
 
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
-        """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
+        """What an answer vouches for, up to where its search came: `{files_searched, skipped: {reason: count}}`."""
         with self.lock:
-            files, binary = self.counter.count(scope)
-        skipped = Counter(binary=binary) + search.skipped
-        return {"files_searched": files - search.skipped.total(), "skipped": dict(skipped)}
+            files, binary = self.counter.count(scope, search.reached)
+            read = [file for path in search.binary if (file := self.table.files.get(path)) is not None]
+            unknown = sum(not file.is_binary for file in read)
+        skipped = Counter(binary=binary + unknown) + search.skipped
+        return {"files_searched": files + binary - skipped.total(), "skipped": dict(skipped)}
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
         # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
@@ -129,8 +141,7 @@ class TextSearch:
         files = self.table.files
         for at in range(bisect.bisect_left(paths, after), len(paths)):
             file = files.get(paths[at])
-            binary = file is not None and file.content is not None and file.content.form == BINARY
-            if file is not None and not binary and scope.contains(file.path):
+            if file is not None and not file.is_binary and scope.contains(file.path):
                 yield file.path
 
     def _first_then_narrowed(self, pattern: Pattern, paths: Iterator[bytes], search: Search) -> Iterator[bytes]:

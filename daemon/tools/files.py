@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.tool import Call, Page, Params, ToolError, read_cursor, tool
+from ctxd.daemon.tool import Call, Page, Params, ToolError, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, Coverage, Stale
 from ctxd.indexer.file_search import find_files
 from ctxd.indexer.glob import GlobError
@@ -48,16 +48,16 @@ class NamesParams(Params):
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     scope = Scope((view.resolve(params.path),))
-    after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
-    stale = view.project.files_now()
     page = Page(params)
+    after = page.place[0].encode("latin-1") if page.place else None
+    stale = view.project.files_now()
     try:
         for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):
             if not page.add(lambda one=path: view.shown(one), [path.decode("latin-1")]):
                 break
     except GlobError as error:
         raise ToolError(f"Invalid name_pattern {params.name_pattern!r}: {error}") from None
-    result: dict[str, Any] = {"files": page.results, "total_found": page.count, **page.tail()}
+    result: dict[str, Any] = {"files": page.results, "total_found": page.total, **page.tail()}
     if not page.results:
         with view.project.lock:
             listed = sum(view.project.text.counter.count(scope))
