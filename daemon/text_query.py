@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.tool import Call, Page, ToolError, cut
+from ctxd.indexer.glob import GlobError, PathFilter, path_list_filter
 from ctxd.indexer.pattern import Pattern, PatternError, compile_pattern
 from ctxd.indexer.text_search import FileMatches, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ctxd.daemon.view import View
     from ctxd.indexer.scope import Scope
 
 
@@ -76,6 +78,20 @@ def pattern_of(query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
         return compile_pattern(query, is_regex=is_regex, case_sensitive=case_sensitive)
     except PatternError as error:
         raise ToolError(f"Invalid pattern {_short(query)}: {error}") from None
+
+
+def path_patterns(argument: str, patterns: str, view: View) -> PathFilter | None:
+    """A filter of comma-separated patterns. Raises ToolError."""
+    try:
+        return path_list_filter(patterns, view.folder)
+    except GlobError as error:
+        raise ToolError(f"Invalid {argument} {_short(patterns)}: {error}") from None
+
+
+def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
+    """What an answer about names vouches for, as `TextQuery.coverage` has it."""
+    with view.project.lock:
+        return {"files_searched": sum(view.project.text.counter.count(scope)), "skipped": {}}
 
 
 class TextQuery:

@@ -20,20 +20,41 @@ if TYPE_CHECKING:
 
 
 def find_files(
-    pattern: str, scope: Scope, table: FileTable, lock: RLock, *, after: bytes | None = None
+    pattern: str, scope: Scope, table: FileTable, lock: RLock, *, base: bytes = b"", after: bytes | None = None
 ) -> Iterator[bytes]:
-    """Paths whose base name (or whole path, where the glob holds a `/`) matches, in byte order, beyond `after`; lazy.
+    """Paths below `base` whose base name (or path from `base` on, where the glob holds a `/`) matches; lazy.
 
-    Raises glob.GlobError.
+    In byte order, beyond `after`. Raises glob.GlobError.
     """
-    name = glob.translate(pattern.removeprefix("./"))
-    start = rb"\x00" if "/" in pattern.removeprefix("./") else rb"\x00(?:[^\x00]*/)?"
-    try:
-        compiled = re2.compile(start + b"(?:" + name + rb")\x00", glob.options())
-    except re2.error as error:
-        raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None
+    text = pattern.removeprefix("./")
+    name = glob.translate(text)
     with lock:
         block = table.joined_paths()
+    for path in paths_matching(name, block, base=base, on_path="/" in text, after=after):
+        if scope.contains(path):
+            yield path
+
+
+def paths_matching(
+    pattern: bytes,
+    block: bytes,
+    *,
+    base: bytes = b"",
+    on_path: bool,
+    ignore_case: bool = False,
+    after: bytes | None = None,
+) -> Iterator[bytes]:
+    """Paths of a `FileTable.joined_paths` below `base` that an RE2 pattern matches: the base name, or with `on_path` all from `base` on.
+
+    In byte order, beyond `after`. Raises glob.GlobError.
+    """
+    start = rb"\x00" + (re2.escape(base + b"/") if base else b"") + (b"" if on_path else rb"(?:[^\x00]*/)?")
+    options = glob.options()
+    options.case_sensitive = not ignore_case
+    try:
+        compiled = re2.compile(start + b"(?:" + pattern + rb")\x00", options)
+    except re2.error as error:
+        raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None
     position = 0
     if after is not None:
         # The block is in byte order of paths; a path that is gone since is stepped over by comparing.
@@ -43,5 +64,5 @@ def find_files(
         begin, end = match.span()
         position = end - 1  # the NUL at its end begins the next path
         path = block[begin + 1 : position]
-        if scope.contains(path) and (after is None or path > after):
+        if after is None or path > after:
             yield path

@@ -1,0 +1,139 @@
+"""A file finder: files whose name or path a query names, the one that a person most likely means first.
+
+Invariant: every word of the query matches, ignoring case; scattered letters count only as the initials of a name's words,
+or where nothing else matches at all, so that the number of files found means something.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import re2
+
+from ctxd.indexer import glob
+from ctxd.indexer.file_search import paths_matching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import RLock
+
+    from ctxd.indexer.file_table import FileTable
+    from ctxd.indexer.scope import Scope
+
+# How well a word names a file; the less the better.
+EXACT, STEM, PREFIX, WORD, PART, PATH_WORD, PATH_PART, INITIALS, SCATTERED = range(9)
+
+Rank = tuple[int, int, int, int, bytes]
+"""The worst grade of a word, the sum of the grades, characters of the name, folders above it, the path."""
+
+
+def rank_files(query: str, scope: Scope, table: FileTable, lock: RLock, *, base: bytes = b"") -> list[Rank]:
+    """The files of `scope`, which lies below `base`, that `query` names, best first. Raises glob.GlobError.
+
+    A query with `*` or `?` is a glob of the name, or of the path below `base` where it holds a `/`; ignoring case as well.
+    """
+    text = query.strip().removeprefix("./")
+    words = text.lower().split()
+    with lock:
+        block = table.joined_paths()
+    if any(character in text for character in "*?"):
+        found = paths_matching(glob.translate(text), block, base=base, on_path="/" in text, ignore_case=True)
+        return sorted(_ranked(path, [EXACT], base) for path in found if scope.contains(path))
+    ranks: list[Rank] = []
+    scattered: list[Rank] = []
+    for path in _candidates(words, block, base):
+        if scope.contains(path):
+            grades = _grades(words, path, base)
+            if None not in grades:
+                rank = _ranked(path, [grade for grade in grades if grade is not None], base)
+                (scattered if rank[0] == SCATTERED else ranks).append(rank)
+    return sorted(ranks or scattered)
+
+
+def _candidates(words: list[str], block: bytes, base: bytes) -> Iterator[bytes]:
+    """Paths that hold the longest word, or its letters in their order."""
+    longest = max(words, key=len)
+    letters = [_either_case(letter) for letter in longest]
+    gap = rb"[^\x00]*" if "/" in longest else rb"[^/\x00]*"
+    name = b"" if "/" in longest else rb"(?:[^\x00]*/)?"
+    pattern = rb"[^\x00]*" + b"".join(letters) + rb"[^\x00]*|" + name + gap + gap.join(letters) + gap
+    yield from paths_matching(pattern, block, base=base, on_path=True)
+
+
+def _either_case(letter: str) -> bytes:
+    """Not left to RE2, which would fold the single bytes of a name in LATIN1."""
+    forms = dict.fromkeys((letter, letter.upper(), letter.title()))
+    return b"(?:" + b"|".join(re2.escape(form.encode("utf-8", "surrogateescape")) for form in forms) + b")"
+
+
+def _ranked(path: bytes, grades: list[int], base: bytes) -> Rank:
+    below = path[len(base) :]
+    return max(grades), sum(grades), len(path) - path.rfind(b"/"), below.count(b"/"), path
+
+
+def _grades(words: list[str], path: bytes, base: bytes) -> list[int | None]:
+    whole = path[len(base) + 1 if base else 0 :].decode("utf-8", "surrogateescape")
+    name = whole.rpartition("/")[2]
+    return [_grade_in_path(word, whole) if "/" in word else _grade(word, name, whole) for word in words]
+
+
+def _grade(word: str, name: str, path: str) -> int | None:
+    lowered = name.lower()
+    if lowered.startswith(word):
+        return EXACT if lowered == word else STEM if lowered.rpartition(".")[0] == word else PREFIX
+    if word in lowered:
+        return WORD if _at_word(word, lowered, name) else PART
+    folded = path.lower()
+    if word in folded:
+        return PATH_WORD if _at_word(word, folded, path) else PATH_PART
+    if _initials(word, lowered, name):
+        return INITIALS
+    return SCATTERED if _scattered(word, lowered) else None
+
+
+def _grade_in_path(word: str, path: str) -> int | None:
+    folded = path.lower()
+    if word in folded:
+        if folded == word:
+            return EXACT
+        if folded.endswith("/" + word.lstrip("/")):
+            return STEM
+        return PATH_WORD if _at_word(word, folded, path) else PATH_PART
+    return SCATTERED if _scattered(word, folded) else None
+
+
+def _at_word(word: str, lowered: str, text: str) -> bool:
+    at = lowered.find(word)
+    while at >= 0:
+        if _starts_word(text, at):
+            return True
+        at = lowered.find(word, at + 1)
+    return False
+
+
+def _starts_word(text: str, at: int) -> bool:
+    """Whether a word starts at `at`: after punctuation, or as humps and digits do (`fileName2`, `XMLParser`)."""
+    if at == 0 or at >= len(text):  # folding case may lengthen a text
+        return at == 0
+    before, here = text[at - 1], text[at]
+    if not before.isalnum() or before.isdigit() != here.isdigit():
+        return True
+    return here.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+
+
+def _initials(word: str, lowered: str, name: str) -> bool:
+    """Whether the letters are the beginnings of words of the name, in their order: `tcx`, `tecon` in `text_context.py`."""
+    starts = [at for at in range(len(lowered)) if _starts_word(name, at)]
+    ends = {at + 1 for at in starts if lowered[at] == word[0]}
+    for letter in word[1:]:
+        if not ends:
+            return False
+        first = min(ends)
+        goes_on = {at + 1 for at in ends if lowered[at : at + 1] == letter}
+        ends = goes_on | {at + 1 for at in starts if at >= first and lowered[at] == letter}
+    return bool(ends)
+
+
+def _scattered(word: str, text: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in word)
