@@ -51,8 +51,9 @@ PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
 INSTRUCTIONS = (
     "ctxd answers from an index of this project that is always current: what was written before a call is found by it. "
-    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names. "
-    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor. "
+    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names, "
+    "search_files guesses them. search_in_files and search_project_code are the same search with other arguments and answers. "
+    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor (nextCursor). "
     "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
 )
 

@@ -90,8 +90,7 @@ def path_patterns(argument: str, patterns: str, view: View) -> PathFilter | None
 
 def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
     """What an answer about names vouches for, as `TextQuery.coverage` has it."""
-    with view.project.lock:
-        return {"files_searched": sum(view.project.text.counter.count(scope)), "skipped": {}}
+    return {"files_searched": sum(view.project.text.counter.count(scope)), "skipped": {}}
 
 
 class TextQuery:

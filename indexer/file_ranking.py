@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.scope import Scope
 
-# How well a word names a file; the less the better.
+# How well a word names a file; the less the better. The looser its letters are scattered, the higher above the last.
 EXACT, STEM, PREFIX, WORD, PART, PATH_WORD, PATH_PART, INITIALS, SCATTERED = range(9)
 
 Rank = tuple[int, int, int, int, bytes]
@@ -46,7 +46,7 @@ def rank_files(query: str, scope: Scope, table: FileTable, lock: RLock, *, base:
             grades = _grades(words, path, base)
             if None not in grades:
                 rank = _ranked(path, [grade for grade in grades if grade is not None], base)
-                (scattered if rank[0] == SCATTERED else ranks).append(rank)
+                (scattered if rank[0] >= SCATTERED else ranks).append(rank)
     return sorted(ranks or scattered)
 
 
@@ -88,7 +88,7 @@ def _grade(word: str, name: str, path: str) -> int | None:
         return PATH_WORD if _at_word(word, folded, path) else PATH_PART
     if _initials(word, lowered, name):
         return INITIALS
-    return SCATTERED if _scattered(word, lowered) else None
+    return _scattered(word, lowered)
 
 
 def _grade_in_path(word: str, path: str) -> int | None:
@@ -99,7 +99,7 @@ def _grade_in_path(word: str, path: str) -> int | None:
         if folded.endswith("/" + word.lstrip("/")):
             return STEM
         return PATH_WORD if _at_word(word, folded, path) else PATH_PART
-    return SCATTERED if _scattered(word, folded) else None
+    return _scattered(word, folded)
 
 
 def _at_word(word: str, lowered: str, text: str) -> bool:
@@ -134,6 +134,11 @@ def _initials(word: str, lowered: str, name: str) -> bool:
     return bool(ends)
 
 
-def _scattered(word: str, text: str) -> bool:
-    rest = iter(text)
-    return all(letter in rest for letter in word)
+def _scattered(word: str, text: str) -> int | None:
+    """The grade of letters that stand in this order: by how far from the start the last one is. None where they do not."""
+    at = -1
+    for letter in word:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return None
+    return SCATTERED + at

@@ -49,7 +49,8 @@ class File:
     @property
     def is_binary(self) -> bool:
         """Whether it is known to be: a file without content may yet turn out so."""
-        return self.content is not None and self.content.form == BINARY
+        content = self.content
+        return content is not None and content.form == BINARY
 
 
 def is_hidden(path: bytes) -> bool:

@@ -74,7 +74,7 @@ class TextSearch:
         self.table = table
         self.lock = lock
         self.ripgrep = program
-        self.counter = ScopeCounter(table)
+        self.counter = ScopeCounter(table, lock)
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
@@ -115,8 +115,8 @@ class TextSearch:
 
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
         """What an answer vouches for, up to where its search came: `{files_searched, skipped: {reason: count}}`."""
+        files, binary = self.counter.count(scope, search.reached)
         with self.lock:
-            files, binary = self.counter.count(scope, search.reached)
             read = [file for path in search.binary if (file := self.table.files.get(path)) is not None]
             unknown = sum(not file.is_binary for file in read)
         skipped = Counter(binary=binary + unknown) + search.skipped

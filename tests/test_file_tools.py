@@ -213,7 +213,8 @@ def test_grouped_fits_into_its_tokens(view, folder):
     assert next(iter(grouped(following))) == "notes.md"
 
 
-def test_a_cursor_of_one_contract_is_refused_by_the_other(view):
+def test_a_cursor_of_one_contract_is_refused_by_the_other(view, folder):
+    write(folder, {"many.txt": "needle\n" * 50})
     flat = call(view, "search_in_files", query="needle", max_tokens=200)["next_cursor"]
     grouped_cursor = call(view, "search_in_files", query="needle", limit=1)["nextCursor"]
     for arguments in (
