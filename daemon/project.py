@@ -63,7 +63,7 @@ class Project:
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
         self.writer = Writer(database, root)
-        self.counter = ScopeCounter(self.table)
+        self.counter = ScopeCounter(self.table, self.lock)
         self.text = TextSearch(root, database, self.table, self.lock, self.counter, programs)
         self.names = FileSearch(root, self.table, self.lock, programs)
         self.symbols = SymbolSearch(database, self.table, self.lock, self.counter)
@@ -142,11 +142,7 @@ class Project:
         finally:
             self.lock.release()
         if self.watcher.missing:
-            raise ToolError(
-                f"the project's folder {os.fsdecode(self.root)} is not there",
-                "Where it was moved, ask with its new place; `ctxd remove` forgets the old one",
-                name="FileNotFoundError",
-            )
+            raise gone(self.root)
         if pending:
             return {
                 "pending_files": pending,
@@ -254,6 +250,14 @@ class Project:
             "text_ready": self.queue.text_ready,
             "problems": problems,
         }
+
+
+def gone(root: bytes) -> ToolError:
+    return ToolError(
+        f"the project's folder {os.fsdecode(root)} is not there",
+        "Where it was moved, ask with its new place; `ctxd remove` forgets the old one",
+        name="FileNotFoundError",
+    )
 
 
 def not_there(root: str) -> str:

@@ -52,8 +52,9 @@ PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
 INSTRUCTIONS = (
     "ctxd answers from an index of this project that is always current: what was written before a call is found by it. "
-    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names. "
-    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor. "
+    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names, "
+    "search_files guesses them. search_in_files and search_project_code are the same search with other arguments and answers. "
+    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor (nextCursor). "
     "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
 )
 
@@ -244,14 +245,14 @@ class Session:
             call = Call(view, report=_progress_reporter(context))
             result = await self._run(tool, call, params.arguments or {})
         except ToolError as error:
-            return _result(tool.error(error), is_error=True)
+            return _result(tool.failure(error, params.arguments or {}), is_error=True)
         except Exception as error:
             bug = uuid.uuid4().hex[:8]
             logger.error("bug %s in %s\n%s", bug, params.name, "".join(traceback.format_exception(error)))  # noqa: TRY400
             bad = ToolError(
                 f"ctxd met a bug ({type(error).__name__}, id {bug})", "`ctxd logs` has it", name="RuntimeError"
             )
-            return _result(tool.error(bad), is_error=True)
+            return _result(tool.failure(bad, params.arguments or {}), is_error=True)
         return _result(result, is_error=False)
 
     async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,12 @@ class Params(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class CamelParams(Params):
+    """Arguments that callers write in camelCase (specification 003)."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
 @dataclass(slots=True)
 class Call:
     """One running call: whom it asks (`view`), when to stop, and how to tell that it goes on."""
@@ -62,6 +69,10 @@ class Call:
     def stop(self) -> bool:
         """Whether to return what there is now."""
         return self.cancelled.is_set() or time.monotonic() > self.ends_at
+
+    def end_within(self, seconds: float) -> None:
+        """Make the deadline earlier, never later: `seconds` after the call came in."""
+        self.ends_at -= max(0.0, CALL_SECONDS - seconds)
 
     def timed_out(self) -> bool:
         return time.monotonic() > self.ends_at
@@ -84,6 +95,7 @@ class Tool:
     output_schema: dict[str, Any]
     handler: Callable[[Call, Any], dict[str, Any]]
     error: Callable[[ToolError], dict[str, Any]]
+    other_error: Callable[[ToolError, dict[str, Any]], dict[str, Any] | None]
     writes: bool
 
     def call(self, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +105,10 @@ class Tool:
         except ValidationError as error:
             raise ToolError(_explain(error, self.params)) from None
         return self.handler(call, params)
+
+    def failure(self, error: ToolError, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a call that failed, in the shape that its arguments ask for."""
+        return self.other_error(error, arguments) or self.error(error)
 
 
 TOOLS: dict[str, Tool] = {}
@@ -107,9 +123,11 @@ def tool(
     params: type[Params],
     result: Any,
     error: Callable[[ToolError], dict[str, Any]],
+    other_error: Callable[[ToolError, dict[str, Any]], dict[str, Any] | None] = lambda _error, _arguments: None,
     writes: bool = False,
 ) -> Callable[[Callable[[Call, Any], dict[str, Any]]], Callable[[Call, Any], dict[str, Any]]]:
-    """Register a handler. `result` is the TypedDict of its answers, from which the output schema is made.
+    """Register a handler. `result` is the TypedDict of its answers, or a union of them, from which the output schema is made.
+    `other_error` is for a tool with two contracts: the error shape of the second where the arguments ask for that one.
 
     The schema admits the error shape too: hosts built on the TypeScript SDK hold errors against it as well, and would show
     their user a schema violation in place of the message.
@@ -123,9 +141,10 @@ def tool(
             description=description,
             params=params,
             input_schema=_compact(params.model_json_schema()),
-            output_schema=_with_errors(_compact(TypeAdapter(result).json_schema()), error(ToolError(""))),
+            output_schema=_with_errors(_one_object(_compact(TypeAdapter(result).json_schema())), error(ToolError(""))),
             handler=handler,
             error=error,
+            other_error=other_error,
             writes=writes,
         )
         return handler
@@ -133,13 +152,28 @@ def tool(
     return register
 
 
+def _one_object(schema: dict[str, Any]) -> dict[str, Any]:
+    """A union of objects as one object of which some fields are required together: MCP wants `type: object` on top."""
+    if "anyOf" not in schema:
+        return schema
+    rest = {name: one for name, one in schema["$defs"].items() if {"$ref": f"#/$defs/{name}"} not in schema["anyOf"]}
+    members = [schema["$defs"][one["$ref"].removeprefix("#/$defs/")] for one in schema["anyOf"]]
+    properties = {name: value for member in members for name, value in member["properties"].items()}
+    shapes = [{"required": member["required"]} for member in members]
+    return {"type": "object", "properties": properties, "anyOf": shapes, "$defs": rest}
+
+
 def _with_errors(schema: dict[str, Any], error: dict[str, Any]) -> dict[str, Any]:
-    if set(schema["required"]) <= set(error):
+    shapes = schema.get("anyOf") or [{"required": schema["required"]}]
+    if any(set(shape["required"]) <= set(error) for shape in shapes):
         return schema
     named = {name: {"type": "string"} for name in error if name not in schema["properties"]}
     rest = {key: value for key, value in schema.items() if key != "required"}
-    shapes = [{"required": schema["required"]}, {"required": list(error)}]
-    return {**rest, "properties": {**schema["properties"], **named}, "anyOf": shapes}
+    return {
+        **rest,
+        "properties": {**schema["properties"], **named},
+        "anyOf": [*shapes, {"required": list(error)}],
+    }
 
 
 def _compact(schema: Any) -> Any:
@@ -168,7 +202,7 @@ def _compact(schema: Any) -> Any:
 
 def _explain(error: ValidationError, params: type[Params]) -> str:
     """Each wrong argument in the caller's words, with the nearest valid one."""
-    known = params.model_fields
+    known = [field.alias or name for name, field in params.model_fields.items()]
     messages = []
     for one in error.errors():
         where = ".".join(str(part) for part in one["loc"])
@@ -202,50 +236,73 @@ def cut(line: str, start: int, end: int) -> tuple[str, bool]:
 
 
 class Page:
-    """The results of one answer: at most RESULTS_MAX, and at most `max_tokens` of TOKEN_BYTES bytes of compact JSON.
+    """The results of one answer: at most `results_max`, and at most `max_tokens` of TOKEN_BYTES bytes of compact JSON.
 
-    What no longer fits is still counted, up to RESULTS_MAX; beyond it the count is a lower bound. `place` says where each
-    result stands, for the cursor.
+    What no longer fits is still counted, up to RESULTS_MAX; beyond it the total is a lower bound. A result's place says
+    where it stands, for the cursor; `place` is that of the last result of the page before, None on a first page.
     """
 
     _AROUND_BYTES = 400  # what stands around the results
 
-    def __init__(self, params: Any) -> None:
+    def __init__(self, params: Any, *, results_max: int = RESULTS_MAX) -> None:
         self.params = params
         self.results: list[Any] = []
         self.count = 0
+        self.truncated = False
+        self.place: list[Any] | None = None
+        self._earlier = 0
+        if params.cursor is not None:
+            self._earlier, *self.place = read_cursor(params, params.cursor)
+        self._results_max = results_max
         self._left = params.max_tokens * TOKEN_BYTES - self._AROUND_BYTES
         self._last: list[Any] = []
-        self._full = False
+
+    @property
+    def total(self) -> int:
+        """Results in all, those of earlier pages included."""
+        return self._earlier + self.count
+
+    @property
+    def is_full(self) -> bool:
+        return self.truncated or len(self.results) >= self._results_max
+
+    @property
+    def bytes_left(self) -> int:
+        return self._left
 
     def add(self, make: Callable[[], Any], place: list[Any]) -> bool:
         """Count one result and, where there is room, make and keep it. False: enough, stop looking."""
         self.count += 1
         if self.count > RESULTS_MAX:
             return False
-        if not self._full:
+        if not self.is_full:
             result = make()
-            size = len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")) + 1
+            size = size_of(result) + 1
             if size <= self._left or not self.results:
                 self._left -= size
                 self.results.append(result)
                 self._last = place
             else:
-                self._full = True
+                self.truncated = True
         return True
 
-    def tail(self, *, stopped: bool = False, timed_out: bool = False) -> dict[str, Any]:
+    def tail(self, *, stopped: bool = False, timed_out: bool = False, cursor: str = "next_cursor") -> dict[str, Any]:
         """The fields that say how complete the list is."""
         fields: dict[str, Any] = {}
         if self.count > RESULTS_MAX or stopped:
             fields["total_is_exact"] = False
         if stopped and timed_out:
             fields["timed_out"] = True
-        if self._full:
+        if self.truncated:
             fields["truncated"] = True
         if self.count > len(self.results):
-            fields["next_cursor"] = make_cursor(self.params, self._last)
+            fields[cursor] = make_cursor(self.params, [self._earlier + len(self.results), *self._last])
         return fields
+
+
+def size_of(result: Any) -> int:
+    """Bytes of a result as it is sent."""
+    return len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def make_cursor(params: Params, place: list[Any]) -> str:

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ctxd.daemon.project import gone
 from ctxd.daemon.tool import ToolError
 from ctxd.indexer.glob import GlobError, chosen
 from ctxd.indexer.languages import LANGUAGE_BY_NAME
@@ -18,6 +19,7 @@ from ctxd.indexer.scope import Only, Scope
 
 if TYPE_CHECKING:
     from ctxd.daemon.project import Project
+    from ctxd.indexer.glob import PathFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class View:
     text_backend: str = "index"
     files_backend: str = "index"
     only: Only | None = None
+    hidden: bool = False
+    """Whether hidden files belong to every query."""
 
     @property
     def root(self) -> bytes:
@@ -53,6 +57,8 @@ class View:
                 name="PermissionError",
             )
         if not os.path.lexists(full):
+            if not os.path.isdir(self.project.root):
+                raise gone(self.project.root)
             raise ToolError(
                 f"there is no file or folder {argument!r} in {os.fsdecode(self.root)}",
                 "Paths are relative to the project; find_files_by_name lists names",
@@ -63,12 +69,16 @@ class View:
 
     def scope(
         self,
-        paths: tuple[bytes, ...],
+        paths: tuple[bytes, ...] = (),
         extensions: frozenset[bytes] | None = None,
         names: frozenset[bytes] = frozenset(),
+        *,
+        include: PathFilter | None = None,
+        exclude: PathFilter | None = None,
+        hidden: bool = False,
     ) -> Scope:
         """The scope of a query over paths that `resolve` gave; none mean all that the connection sees."""
-        return Scope(paths or (self.folder,), extensions, names, self.only)
+        return Scope(paths or (self.folder,), extensions, names, include, exclude, hidden or self.hidden, self.only)
 
     def shown(self, path: bytes) -> str:
         """A path of the project as answers show it."""
@@ -84,6 +94,7 @@ def seen_as(view: View, hello: dict[str, Any]) -> View:
         text_backend=backend_of(hello, "text_backend", TEXT_BACKENDS),
         files_backend=backend_of(hello, "files_backend", FILES_BACKENDS),
         only=_only(view, hello),
+        hidden=bool((hello.get("only") or {}).get("hidden")),
     )
 
 
@@ -120,7 +131,7 @@ def _only(view: View, hello: dict[str, Any]) -> Only | None:
     except GlobError as error:
         raise ToolError(f"a glob cannot be read: {error}") from None
     some = extensions or names
-    return Only(globs, inside, frozenset(extensions) if some else None, frozenset(names), bool(asked.get("hidden")))
+    return Only(globs, inside, frozenset(extensions) if some else None, frozenset(names))
 
 
 def _extension(text: str) -> bytes:

@@ -25,7 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class FileSearch:
-    """Answers over one project, from the block of paths or, where a search's backend asks for it, without it. Thread-safe."""
+    """Answers over one project, from the block of paths or, where a search's backend asks for it, without it. Thread-safe.
+
+    The answer is the same, whichever of programs.FILES_BACKENDS a search names.
+    """
 
     def __init__(self, root: bytes, table: FileTable, lock: RLock, programs: Programs) -> None:
         self.root = root
@@ -33,15 +36,66 @@ class FileSearch:
         self.lock = lock
         self.programs = programs
 
-    def search(self, pattern: str, scope: Scope, search: Search, *, after: bytes | None = None) -> Iterator[bytes]:
-        """What `find_files` says, whichever of programs.FILES_BACKENDS the search names. Raises glob.GlobError."""
-        if search.backend == "index":
-            yield from find_files(pattern, scope, self.table, self.lock, after=after)
-            return
-        matcher = _compiled(pattern)
+    def search(
+        self, pattern: str, scope: Scope, search: Search, *, base: bytes = b"", after: bytes | None = None
+    ) -> Iterator[bytes]:
+        """Paths below `base` whose base name (or path from `base` on, where the glob holds a `/`) matches; lazy.
+
+        In byte order, beyond `after`. Raises glob.GlobError.
+        """
+        text = pattern.removeprefix("./")
+        return self.matching(
+            glob.translate(text), scope, search, base=base, on_path="/" in text, weaker=text, after=after
+        )
+
+    def matching(
+        self,
+        expression: bytes,
+        scope: Scope,
+        search: Search,
+        *,
+        base: bytes = b"",
+        on_path: bool,
+        ignore_case: bool = False,
+        weaker: str = "*",
+        after: bytes | None = None,
+    ) -> Iterator[bytes]:
+        """As `search`, of an RE2 expression (LATIN1): of the base name, or with `on_path` of all from `base` on.
+
+        `weaker` is a glob that matches whatever the expression does: what a program is asked. Raises glob.GlobError.
+        """
+        start = (re2.escape(base + b"/") if base else b"") + (b"" if on_path else glob.FOLDERS)
+        options = glob.options()
+        options.case_sensitive = not ignore_case
+        around = rb"\x00" if search.backend == "index" else b""
+        try:
+            matcher = re2.compile(around + start + b"(?:" + expression + b")" + around, options)
+        except re2.error as error:
+            raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None
+        paths = self._in_block(matcher, after) if around else self._one_by_one(matcher, scope, search, weaker, after)
+        return filter(scope.contains, paths)
+
+    def _in_block(self, matcher: Any, after: bytes | None) -> Iterator[bytes]:
+        with self.lock:
+            block = self.table.joined_paths()
+        position = 0
+        if after is not None:
+            # The block is in byte order of paths; a path that is gone since is stepped over by comparing.
+            found = block.find(b"\0" + after + b"\0")
+            position = found + len(after) + 1 if found >= 0 else 0
+        while match := matcher.search(block, position):
+            begin, end = match.span()
+            position = end - 1  # the NUL at its end begins the next path
+            path = block[begin + 1 : position]
+            if after is None or path > after:
+                yield path
+
+    def _one_by_one(
+        self, matcher: Any, scope: Scope, search: Search, weaker: str, after: bytes | None
+    ) -> Iterator[bytes]:
         with self.lock:
             paths = self.table.sorted_paths()
-        named = self._named_by_a_program(pattern.removeprefix("./"), scope, search)
+        named = self._named_by_a_program(weaker, scope, search)
         if search.stopped:
             return
         for number, path in enumerate(paths):
@@ -49,7 +103,7 @@ class FileSearch:
                 search.stopped = True
                 return
             is_candidate = (named is None or path in named) and (after is None or path > after)
-            if is_candidate and scope.contains(path) and matcher.fullmatch(path):
+            if is_candidate and matcher.fullmatch(path):
                 yield path
 
     def _named_by_a_program(self, pattern: str, scope: Scope, search: Search) -> set[bytes] | None:
@@ -70,36 +124,3 @@ class FileSearch:
                     break
                 logger.info("names are searched without %s: %s", name, error)
         return None
-
-
-def find_files(
-    pattern: str, scope: Scope, table: FileTable, lock: RLock, *, after: bytes | None = None
-) -> Iterator[bytes]:
-    """Paths whose base name (or whole path, where the glob holds a `/`) matches, in byte order, beyond `after`; lazy.
-
-    Raises glob.GlobError.
-    """
-    compiled = _compiled(pattern, around=rb"\x00")
-    with lock:
-        block = table.joined_paths()
-    position = 0
-    if after is not None:
-        # The block is in byte order of paths; a path that is gone since is stepped over by comparing.
-        found = block.find(b"\0" + after + b"\0")
-        position = found + len(after) + 1 if found >= 0 else 0
-    while match := compiled.search(block, position):
-        begin, end = match.span()
-        position = end - 1  # the NUL at its end begins the next path
-        path = block[begin + 1 : position]
-        if scope.contains(path) and (after is None or path > after):
-            yield path
-
-
-def _compiled(pattern: str, *, around: bytes = b"") -> Any:
-    """What matches a path that stands between two `around`."""
-    pattern = pattern.removeprefix("./")
-    folders = b"" if "/" in pattern else rb"(?:[^\x00]*/)?"
-    try:
-        return re2.compile(around + folders + b"(?:" + glob.translate(pattern) + b")" + around, glob.options())
-    except re2.error as error:
-        raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None

@@ -46,6 +46,12 @@ class File:
         self.plain_version = -1
         """The version at which a quick look found the bytes plain (decode.PLAIN), before any content is known."""
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is known to be: a file without content may yet turn out so."""
+        content = self.content
+        return content is not None and content.form == BINARY
+
 
 def is_hidden(path: bytes) -> bool:
     """Whether any component of a relative path starts with a dot."""

@@ -7,9 +7,17 @@ components, `\\` takes the next character literally. Case-sensitive. A glob with
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import re2
+
+from ctxd.indexer.engine import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctxd.indexer.engine import Spans
 
 _ANY = rb"[^/\x00]"
 _CHARACTER = (
@@ -17,11 +25,76 @@ _CHARACTER = (
 )
 
 
+FOLDERS = rb"(?:[^\x00]*/)?"  # any number of folders, none as well
 FOLDERS_REMEMBERED = 10_000  # whose verdict a list of globs keeps: the kernel has 5,000
 
 
 class GlobError(ValueError):
     """The glob cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class PathFilter:
+    """Paths below `base` whose rest one RE2 pattern (LATIN1) matches whole. Equal where these are: scopes are cached by it.
+
+    Raises GlobError.
+    """
+
+    pattern: bytes
+    base: bytes = b""
+    _spans: Callable[[bytes, int], Spans] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        spans = compiled(b"(?:" + self.pattern + rb")\z", latin1=True, anchored=True)
+        if spans is None:
+            raise GlobError("the pattern is too large or repeats too often")
+        object.__setattr__(self, "_spans", spans)
+
+    def __contains__(self, path: bytes) -> bool:
+        return self._spans(path, len(self.base) + 1 if self.base else 0)[0][0] >= 0
+
+
+def path_filter(glob: str, base: bytes) -> PathFilter | None:
+    """Files below `base` whose name, or path from `base` on where the glob holds a `/`, matches; None for all. Raises GlobError."""
+    glob = glob.removeprefix("./")
+    if glob in {"*", "**"}:
+        return None
+    return PathFilter(_anchored(glob), base)
+
+
+def path_list_filter(patterns: str, base: bytes) -> PathFilter | None:
+    """Files that any of some comma-separated patterns names; None where there is no pattern. Raises GlobError.
+
+    `src/` is a folder anywhere in the path, `*.js` a file name, a bare word any part of the path, `a/**/b` a glob of the whole path.
+    """
+    alternatives = []
+    for part in _comma_separated(patterns):
+        pattern = part.removeprefix("./")
+        if pattern.endswith("/") and pattern.strip("/"):
+            start = b"" if pattern.startswith("/") else FOLDERS
+            alternatives.append(start + b"(?:" + translate(pattern.strip("/")) + rb")/[^\x00]*")
+        elif not any(character in pattern for character in "*?[{\\"):
+            alternatives.append(rb"[^\x00]*" + re2.escape(pattern.encode("utf-8", "replace")) + rb"[^\x00]*")
+        else:
+            alternatives.append(translate(pattern[1:]) if pattern.startswith("/") else _anchored(pattern))
+    return PathFilter(b"|".join(alternatives), base) if alternatives else None
+
+
+def _anchored(glob: str) -> bytes:
+    return (b"" if "/" in glob else FOLDERS) + b"(?:" + translate(glob) + b")"
+
+
+def _comma_separated(patterns: str) -> list[str]:
+    """The parts between commas; a comma in braces belongs to its part."""
+    parts = [""]
+    depth = 0
+    for character in patterns:
+        depth += (character == "{") - (character == "}" and depth > 0)
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
 
 
 def options() -> re2.Options:
@@ -46,7 +119,7 @@ def translate(glob: str) -> bytes:
                 at += 1
                 if glob.startswith("/", at):
                     at += 1
-                    output += rb"(?:[^\x00]*/)?"
+                    output += FOLDERS
                 else:
                     output += rb"[^\x00]*"
             else:
@@ -133,7 +206,7 @@ def _rule(glob: str) -> _Rule:
     is_anchored = "/" in body
     expression = translate(body.removeprefix("/"))
     if not is_anchored:
-        expression = rb"(?:[^\x00]*/)?(?:" + expression + b")"
+        expression = FOLDERS + b"(?:" + expression + b")"
     try:
         return _Rule(takes_in, folders_only, is_anchored, re2.compile(expression, options()))
     except re2.error as error:

@@ -106,8 +106,7 @@ class SymbolSearch:
 
     def coverage(self, scope: Scope, language: str | None, left_out: dict[str, int]) -> dict[str, Any]:
         """What an answer vouches for: files of the scope with symbols, and those without by reason."""
-        with self.lock:
-            files = self.counter.count(scope, f"in {language}", lambda file: _has_language(file.path, language))
+        _, files = self.counter.count(scope, f"in {language}", lambda file: _has_language(file.path, language))
         return {"files_searched": files - sum(left_out.values()), "skipped": left_out}
 
     def _files_naming(self, column: str, name: str, scope: Scope, language: str | None) -> list[tuple[bytes, int]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ctxd.indexer import grep, ripgrep
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular, text_pieces
+from ctxd.indexer.decode import PLAIN, Unreadable, decode, read_regular, text_pieces
 from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -58,6 +58,10 @@ class Search:
     files_read: int = 0
     stopped: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
+    binary: list[bytes] = field(default_factory=list)
+    """Files that only reading showed to be binary: no row described them yet."""
+    reached: bytes | None = b""
+    """The last file looked at; None once all were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +106,12 @@ class TextSearch:
                     return
                 if not number % 512:
                     search.progress(number, total)
+            search.reached = path
             text = self.read(path, search)
             if text is not None and (first := next(lines := _matching_lines(pattern, text, search), None)) is not None:
                 yield FileMatches(path, text, itertools.chain((first,), lines))
+        if not search.stopped:
+            search.reached = None
 
     def read(self, path: bytes, search: Search) -> bytes | None:
         """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
@@ -115,12 +122,15 @@ class TextSearch:
                 search.skipped[error.reason] += 1
             return None
         search.files_read += 1
-        return decode(data)[1]
+        text = decode(data)[1]
+        if text is None:
+            search.binary.append(path)
+        return text
 
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
-        """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
-        with self.lock:
-            files, binary = self.counter.files(scope), self.counter.binary_files(scope)
+        """What an answer vouches for, up to where its search came: `{files_searched, skipped: {reason: count}}`."""
+        # A file that this search found to be binary may or may not be known as such by now: it counts once.
+        files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=frozenset(search.binary))
         skipped = Counter(binary=binary) + search.skipped
         return {"files_searched": files - skipped.total(), "skipped": dict(skipped)}
 
@@ -143,8 +153,7 @@ class TextSearch:
         files = self.table.files
         for at in range(bisect.bisect_left(paths, after), len(paths)):
             file = files.get(paths[at])
-            binary = file is not None and file.content is not None and file.content.form == BINARY
-            if file is not None and not binary and scope.contains(file.path):
+            if file is not None and not file.is_binary and scope.contains(file.path):
                 yield file.path
 
     def _first_then_narrowed(self, pattern: Pattern, paths: Iterator[bytes], search: Search) -> Iterator[bytes]:

@@ -22,7 +22,14 @@ def contract(tool):
 
 
 def test_tools_are_those_of_the_snapshots_in_their_order():
-    assert list(TOOLS) == ["search_text_pattern", "find_symbol_occurrences", "find_files_by_name"]
+    assert list(TOOLS) == [
+        "search_text_pattern",
+        "find_symbol_occurrences",
+        "search_in_files",
+        "find_files_by_name",
+        "search_files",
+        "search_project_code",
+    ]
     assert sorted(TOOLS) == sorted(path.stem for path in CONTRACTS.glob("*.json"))
 
 
@@ -52,7 +59,7 @@ def test_a_tool_describes_itself(tool):
         if argument["type"] == "integer":
             assert {"minimum", "maximum"} <= set(argument), name
         if argument["type"] == "string" and name != "cursor":
-            assert "maxLength" in argument or name in {"path", "language"}, name
+            assert {"maxLength", "enum"} & set(argument) or name in {"path", "language"}, name
 
 
 def test_the_listing_is_small():

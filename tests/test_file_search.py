@@ -11,7 +11,7 @@ from ctxd.daemon.tool import ToolError
 from ctxd.indexer import finders, glob
 from ctxd.indexer.glob import GlobError
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS, Programs
-from ctxd.indexer.scope import Only, Scope
+from ctxd.indexer.scope import Scope
 from ctxd.indexer.text_search import Search
 from projects import opened, write
 
@@ -71,7 +71,7 @@ SCOPES = [
     Scope((b"src/.hidden",)),
     Scope((b"a.py",)),
     Scope((b"src", b"b.PY")),
-    Scope(only=Only(hidden=True)),
+    Scope(hidden=True),
 ]
 
 

@@ -42,6 +42,10 @@ def test_a_project_with_a_wrong_setting_is_degraded_and_says_why(registry, folde
         ("search_text_pattern", {"query": "here"}),
         ("find_symbol_occurrences", {"symbol_name": "here"}),
         ("find_files_by_name", {"name_pattern": "*"}),
+        ("search_in_files", {"query": "here"}),
+        ("search_in_files", {"query": "here", "limit": 5}),
+        ("search_files", {"query": "a"}),
+        ("search_project_code", {"pattern": "here"}),
     ],
 )
 def test_a_folder_that_is_gone_is_an_error_and_no_empty_answer(project, folder, tool, arguments):

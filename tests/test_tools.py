@@ -4,6 +4,7 @@ import os
 import random
 import sys
 
+import jsonschema
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
@@ -14,7 +15,10 @@ from projects import opened, ready, write
 GOOD = {
     "search_text_pattern": {"query": "x"},
     "find_symbol_occurrences": {"symbol_name": "x"},
+    "search_in_files": {"query": "x"},
     "find_files_by_name": {"name_pattern": "*"},
+    "search_files": {"query": "x"},
+    "search_project_code": {"pattern": "x"},
 }
 
 
@@ -64,6 +68,23 @@ def view(project):
         ("find_files_by_name", {"name_pattern": "[a"}, ["[", "]"]),
         ("find_files_by_name", {"name_pattern": "x", "path": "nowhere"}, ["nowhere"]),
         ("find_files_by_name", {"pattern": "x"}, ["pattern", "name_pattern"]),
+        ("search_in_files", {"query": "x", "timeout": 601}, ["timeout", "601", "600"]),
+        ("search_in_files", {"query": "x", "file_pattern": "[a"}, ["file_pattern", "]"]),
+        ("search_in_files", {"query": "x", "includePatterns": "a, {b"}, ["includePatterns", "}"]),
+        ("search_in_files", {"query": "x", "exclude_query": "(", "use_regex": True}, ["Invalid pattern '('"]),
+        ("search_in_files", {"query": "x", "case_sensitive": True}, ["case_sensitive", "caseSensitive"]),
+        ("search_in_files", {"query": "x", "path": ".", "limit": 5}, ["path", "limit", "flat", "grouped"]),
+        ("search_in_files", {"query": "x", "path": ".", "contract": "grouped"}, ["path", "flat", "grouped"]),
+        ("search_in_files", {"query": "x", "useRegex": True, "contract": "flat"}, ["useRegex", "flat", "grouped"]),
+        ("search_in_files", {"query": "x", "contract": ["flat"]}, ["contract"]),
+        ("search_in_files", {"query": "x", "max_tokens": 500, "maxTokens": 500}, ["max_tokens", "maxTokens"]),
+        ("search_files", {"query": " "}, ["query", "blank"]),
+        ("search_files", {"query": "x", "limit": 201}, ["limit", "201", "200"]),
+        ("search_files", {"query": "x", "max_tokens": 500}, ["max_tokens", "maxTokens"]),
+        ("search_files", {"query": "x*", "excludePatterns": "[b"}, ["excludePatterns", "]"]),
+        ("search_project_code", {"pattern": " "}, ["pattern", "blank"]),
+        ("search_project_code", {"pattern": "x", "file_type": "*"}, ["file_type"]),
+        ("search_project_code", {"pattern": "x", "max_results": 1001}, ["max_results", "1000"]),
     ],
 )
 def test_a_wrong_argument_gets_an_error_that_says_what_to_do(view, tool, arguments, words):
@@ -81,6 +102,24 @@ def test_errors_have_the_shape_of_their_specification(view):
     }
     assert TOOLS["find_symbol_occurrences"].error(error)["status"] == "error"
     assert TOOLS["find_files_by_name"].error(error) == {"error": "FileNotFoundError: m. h"}
+    in_files = TOOLS["search_in_files"]
+    for flat in (
+        {"query": "x"},
+        {"timeout": 1},
+        {"timeout": 1, "limit": 1},
+        {"contract": "flat", "limit": 1},
+        {"contract": []},
+    ):
+        assert in_files.failure(error, flat) == {"error": "FileNotFoundError: m. h"}
+    for grouped in ({"limit": 0}, {"contract": "grouped"}, {"contract": "grouped", "path": "x"}):
+        assert in_files.failure(error, grouped) == {"success": False, "error": "m. h"}
+    assert TOOLS["search_files"].error(error) == {"success": False, "error": "m. h"}
+    assert TOOLS["search_project_code"].error(error) == {
+        "results": [],
+        "stats": {"files_searched": 0, "total_matches": 0, "elapsed_ms": 0.0},
+        "error": "RuntimeError: m. h",
+    }
+    assert TOOLS["search_project_code"].error(ToolError("m"))["error"] == "ValueError: m"
 
 
 def test_a_cursor_of_another_query_is_refused(view, folder):
@@ -120,7 +159,8 @@ def test_random_arguments_never_meet_a_bug(view, folder):
         ["x"],
     ]
     for tool, good in GOOD.items():
-        names = list(TOOLS[tool].params.model_fields)
+        names = list(TOOLS[tool].input_schema["properties"])
+        schema = jsonschema.Draft202012Validator(TOOLS[tool].output_schema)
         for _ in range(300):
             arguments = dict(good)
             for name in chance.sample(names, chance.randint(1, 3)):
@@ -129,6 +169,7 @@ def test_random_arguments_never_meet_a_bug(view, folder):
                 assert isinstance(call(view, tool, **arguments), dict)
             except ToolError as caught:
                 assert len(str(caught)) > 10  # noqa: PT017
+                schema.validate(TOOLS[tool].failure(caught, arguments))
 
 
 def test_odd_files_are_answered_for(view, project, folder):

@@ -1,6 +1,8 @@
-"""One file per toolset; importing this package fills `tool.TOOLS` in the order in which tools are listed."""
+"""One file per toolset, and one for the tool of two contracts; importing this package fills `tool.TOOLS` in the order in
+which tools are listed.
+"""
 
-from ctxd.daemon.tools import (
-    files,  # noqa: F401  # isort: skip
-    search,  # noqa: F401
-)
+# isort: off
+from ctxd.daemon.tools import search  # noqa: F401
+from ctxd.daemon.tools import search_in_files  # noqa: F401
+from ctxd.daemon.tools import files  # noqa: F401

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.tool import Call, Page, Params, ToolError, cut, read_cursor, tool
+from ctxd.daemon.text_query import Line, TextQuery, pattern_of
+from ctxd.daemon.tool import Call, Page, Params, ToolError, tool
 from ctxd.indexer import languages
-from ctxd.indexer.pattern import Pattern, PatternError, compile_pattern
+from ctxd.indexer.pattern import Pattern
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.symbol_search import Occurrence, Snippets, split_name
-from ctxd.indexer.text_search import FileMatches, Search
 
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Size limit of the answer")]
 CURSOR = Annotated[str | None, Field(description="next_cursor of the last answer, to go on")]
@@ -92,111 +92,57 @@ class TextParams(Params):
     error=lambda error: {"status": "error", "matches": [], "match_count": 0, "error_message": str(error)},
 )
 def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
-    try:
-        pattern = compile_pattern(params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
-    except PatternError as error:
-        raise ToolError(f"Invalid pattern: {error}") from None
-    scope, skipped = _scope(call, params.target_paths, params.file_extensions)
-    after_path, after_line = _text_place(params)
-    stale = call.view.project.files_now()
-    search = Search(stop=call.stop, progress=call.progress, backend=call.view.text_backend)
-    search.skipped.update(skipped)
+    pattern = pattern_of(params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
     page = Page(params)
-    for found in call.view.project.text.search(pattern, scope, search, after=after_path):
-        if not _add_lines(call, params, pattern, found, after_line if found.path == after_path else 0, page):
-            break
-    result: dict[str, Any] = {
+    query = TextQuery(call, pattern, _scope(call, params.target_paths, params.file_extensions))
+    query.fill(page, lambda line: _text_match(call, params, pattern, line))
+    return {
         "status": "success" if page.results else "no_matches_found",
         "matches": page.results,
-        "match_count": page.count,
-        **page.tail(stopped=search.stopped, timed_out=call.timed_out()),
+        "match_count": page.total,
+        **query.tail(page),
     }
-    if not page.results or search.skipped:
-        result["coverage"] = call.view.project.text.coverage(scope, search)
-    if stale:
-        result["stale"] = stale
-    return result
 
 
-def _add_lines(
-    call: Call, params: TextParams, pattern: Pattern, found: FileMatches, after_line: int, page: Page
-) -> bool:
-    lines = found.text.split(b"\n") if params.context_lines else None
-    place = found.path.decode("latin-1")
-    for number, *span in found.lines:
-        if number > after_line and not page.add(
-            lambda n=number, s=span: _text_match(call, params, pattern, found, n, s, lines), [place, number]
-        ):
-            return False
-    return True
-
-
-def _text_place(params: TextParams) -> tuple[bytes | None, int]:
-    if params.cursor is None:
-        return None, 0
-    path, line = read_cursor(params, params.cursor)
-    return path.encode("latin-1"), line
-
-
-def _text_match(
-    call: Call,
-    params: TextParams,
-    pattern: Pattern,
-    found: FileMatches,
-    number: int,
-    span: list[int],
-    lines: list[bytes] | None,
-) -> dict[str, Any]:
-    start, end, match_start, match_end = span
-    raw = found.text[start:end]
-    before = len(found.text[start:match_start].decode())
-    line, truncated = cut(raw.decode(), before, before + len(found.text[match_start:match_end].decode()))
+def _text_match(call: Call, params: TextParams, pattern: Pattern, line: Line) -> dict[str, Any]:
+    shown = line.content()
     match: dict[str, Any] = {
-        "file_path": call.view.shown(found.path),
-        "line_number": number,
-        "matched_line": line,
+        "file_path": call.view.shown(line.found.path),
+        "line_number": line.number,
+        "matched_line": shown[0],
         "context": [],
     }
-    if lines is not None:
-        first = max(1, number - params.context_lines)
-        # A text that ends in a newline has no line after it.
-        total = len(lines) - (not lines[-1])
-        for at in range(first, min(total, number + params.context_lines) + 1):
-            shown, shortened = (line, truncated) if at == number else cut(lines[at - 1].decode(), 0, 0)
-            match["context"].append(shown)
-            truncated = truncated or shortened
-        match["context_start_line"] = first
+    block = [shown]
+    if params.context_lines:
+        before = line.before(params.context_lines)
+        block = [*before, shown, *line.after(params.context_lines)]
+        match["context"] = [text for text, _ in block]
+        match["context_start_line"] = line.number - len(before)
     if params.is_regex:
-        groups, named = pattern.groups(raw)
+        groups, named = pattern.groups(line.raw)
         if groups:
             match["match_details"] = {"groups": groups, "named_groups": named}
-    if truncated:
+    if any(truncated for _, truncated in block):
         match["line_truncated"] = True
     return match
 
 
-def _scope(call: Call, paths: list[str] | None, extensions: list[str] | None) -> tuple[Scope, dict[str, int]]:
-    """The scope of the arguments, and the files they name that ctxd leaves out, counted by reason."""
+def _scope(call: Call, paths: list[str] | None, extensions: list[str] | None) -> Scope:
     view = call.view
     asked = tuple(dict.fromkeys(view.resolve(path) for path in paths)) if paths else (view.folder,)
-    skipped: dict[str, int] = {}
-    for path in asked:
-        reason = view.project.left_out(path)
-        if reason:
-            skipped[reason] = skipped.get(reason, 0) + 1
     if extensions is None:
-        return view.scope(asked, languages.COMMON_EXTENSIONS, languages.COMMON_NAMES), skipped
+        return view.scope(asked, languages.COMMON_EXTENSIONS, languages.COMMON_NAMES)
     wanted = set()
     for extension in extensions:
         text = extension.strip().lower().removeprefix("*")
         if text in {"", "."} and extension.strip() in {"*", "*.*"}:
-            return view.scope(asked), skipped
+            return view.scope(asked)
         if not text or "/" in text:
             raise ToolError(
                 f"file_extensions: {extension!r} is not an extension", 'Give them as [".py", ".md"], or ["*"] for all'
             )
         wanted.add((text if text.startswith(".") else f".{text}").encode("utf-8", "replace"))
-    return view.scope(asked, frozenset(wanted)), skipped
+    return view.scope(asked, frozenset(wanted))
 
 
 class SymbolOccurrence(TypedDict):
@@ -269,8 +215,9 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         }
     if missing:
         stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
-    rank, path, line, column = _symbol_place(params)
     page = Page(params)
+    rank, place, line, column = page.place or (0, "", 0, 0)
+    path = place.encode("latin-1")
     snippets = Snippets(project.root)
     stopped = False
     for found in project.symbols.occurrences(
@@ -292,7 +239,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_occurrences_found",
         "occurrences": page.results,
-        "occurrence_count": page.count,
+        "occurrence_count": page.total,
         **page.tail(stopped=stopped, timed_out=call.timed_out()),
     }
     left_out = project.without_outline(scope)
@@ -316,13 +263,6 @@ def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
     if found.fqn is not None:
         occurrence["symbol_fqn"] = found.fqn
     return occurrence
-
-
-def _symbol_place(params: SymbolParams) -> tuple[int, bytes, int, int]:
-    if params.cursor is None:
-        return 0, b"", 0, 0
-    rank, path, line, column = read_cursor(params, params.cursor)
-    return rank, path.encode("latin-1"), line, column
 
 
 def _language(name: str | None) -> str | None:

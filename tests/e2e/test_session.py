@@ -31,8 +31,15 @@ EXAMPLES = [
     ("search_text_pattern", {"query": "nowhere to be found"}),
     ("find_symbol_occurrences", {"symbol_name": "Price"}),
     ("find_symbol_occurrences", {"symbol_name": "Nowhere"}),
+    ("search_in_files", {"query": "cart", "file_pattern": "*.md"}),
+    ("search_in_files", {"query": "cart", "includePatterns": "pkg/, *.ts"}),
+    ("search_in_files", {"query": "nowhere to be found"}),
     ("find_files_by_name", {"name_pattern": "*.py"}),
     ("find_files_by_name", {"name_pattern": "*.nothing"}),
+    ("search_files", {"query": "shop"}),
+    ("search_files", {"query": "no such file"}),
+    ("search_project_code", {"pattern": "def .*", "file_type": "py"}),
+    ("search_project_code", {"pattern": "nowhere to be found"}),
 ]
 
 
