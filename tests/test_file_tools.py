@@ -420,6 +420,30 @@ def test_pages_that_end_early_vouch_for_what_they_reached(project, folder):
     assert every[-1]["files_searched"] == 100
 
 
+def test_a_path_that_is_left_out_counts_as_skipped_and_one_just_written_does_not(view, folder):
+    left_out = call(view, "search_text_pattern", query="needle", target_paths=["ignored/app.py"])
+    assert left_out["coverage"] == {"files_searched": 0, "skipped": {"ignored": 1}}
+    write(folder, {"new.py": "needle\n"})
+    found = call(view, "search_text_pattern", query="needle", target_paths=["new.py"])
+    assert found["match_count"] == 1
+    assert "coverage" not in found
+    assert call(view, "search_in_files", query="absent", path="data.bin")["coverage"] == {
+        "files_searched": 0,
+        "skipped": {"binary": 1},
+    }
+
+
+def test_totals_are_of_the_whole_list_on_every_page(view, folder):
+    write(folder, {"many.txt": "needle\n" * 90})
+    arguments = {"query": "needle", "max_tokens": 500}
+    assert {page["match_count"] for page in pages(view, "search_text_pattern", **arguments)} == {97}
+    assert {page["total_matches"] for page in pages(view, "search_in_files", **arguments)} == {95}
+    write(folder, {f"names/{n:03}.txt": "" for n in range(100)})
+    assert {
+        page["total_found"] for page in pages(view, "find_files_by_name", name_pattern="0*.txt", max_tokens=200)
+    } == {100}
+
+
 def test_a_folder_inside_a_project_has_patterns_of_its_own(project, folder):
     write(folder, {"sub/src/a.py": "needle\n", "src/b.py": "needle\n", "sub/x/src/c.py": "needle\n"})
     view = View(project, b"sub")

@@ -35,3 +35,16 @@ def test_globs_match_whole_names(pattern, hits, misses):
 def test_broken_globs_say_what_is_wrong(pattern):
     with pytest.raises(glob.GlobError):
         glob.translate(pattern)
+
+
+def test_filters_are_equal_where_they_select_the_same():
+    """Scopes are counted once by them."""
+    assert glob.path_filter("*.py", b"a") == glob.path_filter("*.py", b"a") != glob.path_filter("*.py", b"")
+    assert hash(glob.path_list_filter("a/, b", b"")) == hash(glob.path_list_filter("a/,b,", b""))
+    assert glob.path_filter("*", b"") is None
+    assert glob.path_list_filter(" , ", b"") is None
+
+
+def test_a_glob_that_grows_too_large_is_refused():
+    with pytest.raises(glob.GlobError, match="large"):
+        glob.path_filter("[é-ϩ]" * 2_000, b"")
