@@ -73,9 +73,9 @@ class Connections:
         async with stream:
             try:
                 await self._serve(stream)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+            except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
                 pass
-            except Exception:
+            except* Exception:
                 logger.exception("a connection ended")
 
     async def _serve(self, stream: ByteStream) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -157,6 +158,24 @@ def test_a_closed_client_leaves_no_process_behind(project):
         return found
 
     until(lambda: not left(), 5)
+
+
+def test_a_client_that_leaves_before_its_answers_is_no_bug(project):
+    assert project.run("start").returncode == 0
+    calls = [{"jsonrpc": "2.0", "id": n, "method": "tools/list", "params": {}} for n in range(2, 40)]
+    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    lines = [
+        {"ctxd": 1, "want": "mcp", "cwd": str(project.folder), "root": str(project.folder)},
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": first},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        *calls,
+    ]
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(project.home / "ctxd.sock"))
+        client.sendall("".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert project.run("search", "Cart").returncode == 0
+    assert project.run("stop").returncode == 0
+    assert "a connection ended" not in (project.home / "ctxd.log").read_text()
 
 
 def test_projects_survive_a_restart(project):
