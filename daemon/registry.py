@@ -60,6 +60,8 @@ class Registry:
             if project is not None:
                 return project
             refuse_too_wide(real)
+            if f"{real}/".startswith(f"{os.path.realpath(self.places.state)}/"):
+                raise ToolError(f"{real} is where ctxd keeps its own state", "Name the folder of a project")
             if not os.path.isdir(real):
                 raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
             project = self._make(real)

@@ -11,7 +11,7 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.registry import Registry
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.view import View
-from projects import ready, until, write
+from projects import opened, ready, until, write
 
 
 @pytest.fixture
@@ -67,3 +67,18 @@ def test_settings_that_are_no_table_are_refused_with_their_place(folder):
     write(folder, {"pyproject.toml": "[tool]\nctxd = 3\n"})
     with pytest.raises(config.SettingsError, match=r"pyproject.toml, line 2: tool.ctxd must be a table"):
         config.load("/nonexistent", str(folder), {})
+
+
+def test_ctxd_never_indexes_its_own_state(tmp_path, folder, workers):
+    """Its database would change with every look at it."""
+    home = folder / "state"
+    home.mkdir()
+    write(folder, {"a.txt": "needle\n", "state/b.txt": "needle\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert sorted(project.table.files) == [b"a.txt"]
+
+
+def test_the_state_folder_is_no_project(registry, home):
+    with pytest.raises(ToolError, match="own state"):
+        registry.add(str(home))
