@@ -110,7 +110,7 @@ class TextSearch:
         with self.lock:
             files, binary = self.counter.files(scope), self.counter.binary_files(scope)
         skipped = Counter(binary=binary) + search.skipped
-        return {"files_searched": files - skipped.total(), "skipped": dict(skipped)}
+        return {"files_searched": max(0, files - skipped.total()), "skipped": dict(skipped)}
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
         # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
