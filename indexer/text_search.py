@@ -111,17 +111,16 @@ class TextSearch:
         return {"files_searched": files - search.skipped.total(), "skipped": dict(skipped)}
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
-        # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
-        # first set, where the other way round it could be in neither.
-        with self.lock:
-            unindexed = list(self.table.without_content)
-        contents = self._narrow(pattern.trigrams)
-        with self.lock:
-            if contents is None:
-                return self._all(scope, self.table.sorted_paths(), after)
-            known = self.table.contents
-            paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
-        paths.update(file.path for file in unindexed)
+        # Order matters: noted before the index is asked. A file indexed in between is then in the first set, where the other
+        # way round it could be in neither.
+        with self.table.noting_changes(self.lock) as noted:
+            contents = self._narrow(pattern.trigrams)
+            with self.lock:
+                if contents is None:
+                    return self._all(scope, self.table.sorted_paths(), after)
+                known, files = self.table.contents, self.table.files
+                paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
+                paths.update(file.path for file in noted if file.path in files)
         return iter(sorted(path for path in paths if path >= after and scope.contains(path)))
 
     def _all(self, scope: Scope, paths: list[bytes], after: bytes) -> Iterator[bytes]:

@@ -274,22 +274,27 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     page = Page(params)
     snippets = Snippets(project.root)
     stopped = False
-    for found in project.symbols.occurrences(
-        params.symbol_name,
-        scope,
-        call.stop,
-        definitions=params.find_definitions,
-        references=params.find_references,
-        language=language,
-        after=(rank, path),
-    ):
-        if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
-            lambda one=found: _shown(call, one, snippets),
-            [found.rank, found.path.decode("latin-1"), found.line, found.column],
+    with project.table.noting_changes(project.lock) as noted:
+        for found in project.symbols.occurrences(
+            params.symbol_name,
+            scope,
+            call.stop,
+            definitions=params.find_definitions,
+            references=params.find_references,
+            language=language,
+            after=(rank, path),
         ):
-            break
-    else:
-        stopped = call.stop()
+            if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
+                lambda one=found: _shown(call, one, snippets),
+                [found.rank, found.path.decode("latin-1"), found.line, found.column],
+            ):
+                break
+        else:
+            stopped = call.stop()
+        with project.lock:
+            changed = project.waiting_for_symbols(noted, scope)
+    if changed and not stale:
+        stale = {"pending_files": changed, "reason": "files were written while their symbols were looked up"}
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_occurrences_found",
         "occurrences": page.results,
