@@ -37,7 +37,7 @@ class Registry:
             settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
         self.projects: dict[bytes, Project] = {}
-        self._databases: dict[str, tuple[Database, set[bytes]]] = {}
+        self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: set[bytes] = set()
         self._lock = threading.RLock()
 
@@ -93,7 +93,7 @@ class Registry:
         if project is not None:
             project.close()
             with self._lock:
-                self._release(os.fsdecode(key), forget=True)
+                self._release(project, forget=True)
         return known
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
@@ -123,9 +123,9 @@ class Registry:
         with self._lock:
             projects, self.projects = self.projects, {}
         self.workers.close()
-        for root, project in projects.items():
+        for project in projects.values():
             project.close()
-            self._release(os.fsdecode(root), forget=False)
+            self._release(project, forget=False)
 
     def _make(self, root: str) -> Project:
         try:
@@ -136,15 +136,18 @@ class Registry:
         if name not in self._databases:
             self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
         database, users = self._databases[name]
-        users.add(os.fsencode(root))
         scratch = os.path.join(self.places.state, "git")
-        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        project = Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        users.add(project)
+        return project
 
-    def _release(self, root: str, *, forget: bool) -> None:
-        name = database_name(root)
-        database, users = self._databases.get(name, (None, set()))
-        users.discard(os.fsencode(root))
-        if database is not None and not users:
+    def _release(self, project: Project, *, forget: bool) -> None:
+        """Close the database of a closed project unless another one uses it: the same root may be open again by now."""
+        database = project.database
+        name = os.path.basename(database.path)  # not database_name: `.git` may have come or gone meanwhile
+        _, users = self._databases[name]
+        users.discard(project)
+        if not users:
             del self._databases[name]
             database.close()
             if forget:
