@@ -108,10 +108,8 @@ class Connections:
         hello = None
         with anyio.move_on_after(HELLO_SECONDS):
             try:
-                hello = json.loads(await lines.next(HELLO_BYTES_MAX))
-                if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
-                    raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
-            except ValueError as error:
+                hello = _checked(json.loads(await lines.next(HELLO_BYTES_MAX)))
+            except (ValueError, RecursionError) as error:
                 await self._say(stream, ok=False, error=f"this is not a ctxd front-end: {error}", hint="Use `ctxd mcp`")
                 return None
         return hello
@@ -191,6 +189,7 @@ class Session:
         )
         to_server, from_host = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         to_host, from_server = anyio.create_memory_object_stream[SessionMessage](16)
+        sending = anyio.Lock()  # two tasks that send at once end the connection in the middle of a line
 
         async def read() -> None:
             async with to_server:
@@ -204,7 +203,8 @@ class Session:
                     try:
                         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValidationError:
-                        await stream.send(_malformed(line))
+                        async with sending:
+                            await stream.send(_malformed(line))
                         continue
                     await to_server.send(SessionMessage(message))
 
@@ -212,7 +212,8 @@ class Session:
             async with from_server:
                 async for message in from_server:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await stream.send(text.encode("utf-8", "backslashreplace") + b"\n")
+                    async with sending:
+                        await stream.send(text.encode("utf-8", "backslashreplace") + b"\n")
 
         async with anyio.create_task_group() as group:
             group.start_soon(write)
@@ -289,6 +290,20 @@ class Session:
         raise ToolError(f"{refused} is too wide to be a project, and the host names no root", hint)
 
 
+def _checked(hello: Any) -> dict[str, Any]:
+    """A hello whose fields are of the types that are relied on. Raises ValueError."""
+    if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
+        raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
+    root, toolsets = hello.get("root"), hello.get("toolsets")
+    if root is not None:
+        # Encoded too: a lone surrogate that stands for no byte is no file name.
+        if not isinstance(root, str) or not root.startswith(("/", "~")) or b"\0" in os.fsencode(root):
+            raise ValueError(f"root must be an absolute path, not {root!r}")
+    if toolsets is not None and not (isinstance(toolsets, list) and all(isinstance(one, str) for one in toolsets)):
+        raise ValueError(f"toolsets must be a list of names, not {toolsets!r}")
+    return hello
+
+
 def _listed(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
@@ -337,7 +352,7 @@ def _malformed(line: bytes) -> bytes:
     code, message = types.PARSE_ERROR, "Parse error: a message is one line of JSON"
     try:
         parsed = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     else:
         code, message = types.INVALID_REQUEST, "Invalid request: not a JSON-RPC 2.0 message"

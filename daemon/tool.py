@@ -253,11 +253,16 @@ def make_cursor(params: Params, place: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps([_fingerprint(params), *place]).encode()).decode().rstrip("=")
 
 
-def read_cursor(params: Params, cursor: str) -> list[Any]:
-    """The place of a cursor made by `make_cursor` for the same arguments. Raises ToolError."""
+def read_cursor(params: Params, cursor: str, *kinds: type) -> list[Any]:
+    """The place of a cursor made by `make_cursor` for the same arguments: values of `kinds`. Raises ToolError."""
     try:
         fingerprint, *place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, TypeError):
+        if list(map(type, place)) != list(kinds):
+            raise ValueError("not a place of this tool")
+        for text in place:
+            if isinstance(text, str):
+                text.encode("latin-1")  # a path, a character a byte
+    except (ValueError, TypeError, RecursionError):
         raise ToolError(
             "the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin"
         ) from None

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.tool import TOOLS, Call, ToolError, make_cursor
+from ctxd.daemon.tools.search import TextParams
 from ctxd.daemon.view import View
 from projects import opened, ready, write
 
@@ -53,6 +54,7 @@ def view(project):
         ("search_text_pattern", {"query": "a\nb"}, ["line"]),
         ("search_text_pattern", {"query": "x", "file_extensions": [""]}, ["file_extensions"]),
         ("search_text_pattern", {"query": "x", "cursor": "garbage!"}, ["cursor"]),
+        ("find_symbol_occurrences", {"symbol_name": "x", "cursor": "W1tbW1tb" * 9_000}, ["cursor"]),
         ("search_text_pattern", {"query": "x", "max_tokens": 1}, ["max_tokens", "200"]),
         (
             "find_symbol_occurrences",
@@ -81,6 +83,12 @@ def test_errors_have_the_shape_of_their_specification(view):
     }
     assert TOOLS["find_symbol_occurrences"].error(error)["status"] == "error"
     assert TOOLS["find_files_by_name"].error(error) == {"error": "FileNotFoundError: m. h"}
+
+
+@pytest.mark.parametrize("place", [[], ["a"], ["a", "b"], [1, 1], [None, 1], ["\u20ac", 1], ["a", 1, 2], ["a", True]])
+def test_a_cursor_that_was_tampered_with_is_refused(view, place):
+    cursor = make_cursor(TextParams(query="x"), place)
+    assert "cursor" in error(view, "search_text_pattern", query="x", cursor=cursor)
 
 
 def test_a_cursor_of_another_query_is_refused(view, folder):

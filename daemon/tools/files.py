@@ -48,7 +48,7 @@ class NamesParams(Params):
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     scope = Scope((view.resolve(params.path),))
-    after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
+    after = read_cursor(params, params.cursor, str)[0].encode("latin-1") if params.cursor is not None else None
     stale = view.project.files_now()
     page = Page(params)
     try:

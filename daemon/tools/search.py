@@ -134,7 +134,7 @@ def _add_lines(
 def _text_place(params: TextParams) -> tuple[bytes | None, int]:
     if params.cursor is None:
         return None, 0
-    path, line = read_cursor(params, params.cursor)
+    path, line = read_cursor(params, params.cursor, str, int)
     return path.encode("latin-1"), line
 
 
@@ -327,7 +327,7 @@ def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
 def _symbol_place(params: SymbolParams) -> tuple[int, bytes, int, int]:
     if params.cursor is None:
         return 0, b"", 0, 0
-    rank, path, line, column = read_cursor(params, params.cursor)
+    rank, path, line, column = read_cursor(params, params.cursor, int, str, int, int)
     return rank, path.encode("latin-1"), line, column
 
 
