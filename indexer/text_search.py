@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ctxd.indexer import ripgrep
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_regular
+from ctxd.indexer.decode import BINARY, PLAIN, Unreadable, decode, read_inside
 from ctxd.indexer.scope import Scope, ScopeCounter
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -95,7 +95,7 @@ class TextSearch:
     def read(self, path: bytes, search: Search) -> bytes | None:
         """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
         try:
-            data, _ = read_regular(self.root + b"/" + path)
+            data, _ = read_inside(self.root, path)
         except Unreadable as error:
             if error.reason != "missing":
                 search.skipped[error.reason] += 1
