@@ -17,7 +17,7 @@ from ctxd.daemon.project import Project, database_name
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer.database import Database
+from ctxd.indexer.database import Database, DatabaseError
 from ctxd.indexer.ripgrep import find_ripgrep
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ class Registry:
 
     def retry_missing(self) -> None:
         """Open projects whose folder has come back."""
-        for key in [key for key in self._missing if os.path.isdir(key)]:
+        with self._lock:
+            missing = list(self._missing)
+        for key in filter(os.path.isdir, missing):
             with contextlib.suppress(ToolError):
                 self.add(os.fsdecode(key))
 
@@ -133,11 +135,18 @@ class Registry:
         except config.SettingsError as error:
             raise ToolError(str(error), "Mend the setting, then call again") from None
         name = database_name(root)
-        if name not in self._databases:
-            self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
-        database, users = self._databases[name]
         scratch = os.path.join(self.places.state, "git")
-        project = Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        try:
+            if name not in self._databases:
+                self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
+            database, users = self._databases[name]
+            project = Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        except (DatabaseError, OSError) as error:
+            raise ToolError(
+                f"the index of {root} cannot be opened: {error}",
+                "Free some disk space, or mend what else it says, then ask again",
+                name="RuntimeError",
+            ) from None
         users.add(project)
         return project
 
@@ -170,9 +179,12 @@ class Registry:
     def _remember(self) -> None:
         roots = sorted(os.fsdecode(root) for root in {*self.projects, *self._missing})
         temporary = self.places.registry_file + ".new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(roots, file, indent=1)
-        os.replace(temporary, self.places.registry_file)
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(roots, file, indent=1)
+            os.replace(temporary, self.places.registry_file)
+        except OSError as error:
+            logger.warning("%s not written (%s); projects register again when used", self.places.registry_file, error)
 
 
 def refuse_too_wide(root: str) -> None:
