@@ -4,6 +4,7 @@ import array
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from processes import COMMAND, until
+from processes import COMMAND, Site, until
 
 SOURCE = {
     "pkg/__init__.py": "",
@@ -250,3 +251,20 @@ def test_a_line_that_is_no_message_never_breaks_into_an_answer(project):
         assert sorted(answer["id"] for answer in answers if answer["id"]) == [1, 2, 3, 4]
         assert [answer["error"]["code"] for answer in answers if answer["id"] is None] == [-32700, -32700]
         lines.close()
+
+
+def test_a_daemon_whose_folder_was_deleted_leaves_the_next_one_its_socket(tmp_path):
+    base = tmp_path / "site"
+    base.mkdir()
+    site = Site(base)
+    site.run("start")
+    old = site.daemon_pid()
+    shutil.rmtree(site.home)
+    site.run("start")
+    new = site.daemon_pid()
+    try:
+        assert old != new
+        until(lambda: not Path(f"/proc/{old}").exists())
+        assert site.status()["daemon"]["pid"] == new
+    finally:
+        site.close()
