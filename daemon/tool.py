@@ -234,8 +234,10 @@ class Page:
                 self._full = True
         return True
 
-    def tail(self, *, stopped: bool = False, timed_out: bool = False) -> dict[str, Any]:
-        """The fields that say how complete the list is."""
+    def tail(
+        self, *, stopped: bool = False, timed_out: bool = False, stopped_at: list[Any] | None = None
+    ) -> dict[str, Any]:
+        """The fields that say how complete the list is. `stopped_at` is the place before which a search had to stop."""
         fields: dict[str, Any] = {}
         if self.count > RESULTS_MAX or stopped:
             fields["total_is_exact"] = False
@@ -245,6 +247,8 @@ class Page:
             fields["truncated"] = True
         if self.count > len(self.results):
             fields["next_cursor"] = make_cursor(self.params, self._last)
+        elif stopped and stopped_at is not None:
+            fields["next_cursor"] = make_cursor(self.params, stopped_at)
         return fields
 
 

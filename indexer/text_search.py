@@ -48,7 +48,8 @@ class Search:
     stop: Callable[[], bool]
     progress: Callable[[int, int], None] = lambda _done, _total: None
     files_read: int = 0
-    stopped: bool = False
+    stopped_at: bytes | None = None
+    """The path before which it had to stop."""
     skipped: Counter[str] = field(default_factory=Counter)
 
 
@@ -84,7 +85,7 @@ class TextSearch:
         for number, path in enumerate(reading):
             if not number % 16:
                 if search.stop():
-                    search.stopped = True
+                    search.stopped_at = path
                     return
                 if not number % 512:
                     search.progress(number, total)
@@ -104,7 +105,9 @@ class TextSearch:
         return decode(data)[1]
 
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
-        """What an answer vouches for: `{files_searched, skipped: {reason: count}}`."""
+        """What an answer vouches for: `{files_searched, skipped: {reason: count}}`; of a stopped search what was read."""
+        if search.stopped_at is not None:
+            return {"files_searched": search.files_read, "skipped": dict(search.skipped)}
         with self.lock:
             files, binary = self.counter.count(scope)
         skipped = Counter(binary=binary) + search.skipped

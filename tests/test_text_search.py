@@ -126,5 +126,6 @@ def test_a_search_stops_when_it_is_told_to(folder, home, workers):
         search = Search(stop=lambda: len(found) > 20)
         for match in project.text.search(compile_pattern("word", is_regex=False, case_sensitive=True), Scope(), search):
             found.append(match.path)  # noqa: PERF401 - `stop` looks at it meanwhile
-        assert search.stopped
+        assert search.stopped_at == sorted(project.table.files)[len(found)]
+        assert project.text.coverage(Scope(), search)["files_searched"] == len(found)
         assert len(found) < 60

@@ -247,3 +247,12 @@ def _assert_unreadable_is_counted(folder, home, workers):
         assert found["coverage"] == {"files_searched": 1, "skipped": {"unreadable": 1}}, found
         (folder / "b.txt").chmod(0o600)
         assert call(view, "search_text_pattern", query="needle")["match_count"] == 2
+
+
+def test_a_search_that_ran_out_of_time_vouches_for_nothing_and_goes_on_with_its_cursor(view, folder):
+    write(folder, {"a.txt": "needle\n"})
+    ready(view.project)
+    late = TOOLS["search_text_pattern"].call(Call(view, ends_at=0), {"query": "needle"})
+    assert (late["timed_out"], late["total_is_exact"]) == (True, False)
+    assert late["coverage"]["files_searched"] == 0
+    assert call(view, "search_text_pattern", query="needle", cursor=late["next_cursor"])["match_count"] == 1

@@ -105,13 +105,15 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     for found in call.view.project.text.search(pattern, scope, search, after=after_path):
         if not _add_lines(call, params, pattern, found, after_line if found.path == after_path else 0, page):
             break
+    stopped = search.stopped_at is not None
+    stopped_at = [search.stopped_at.decode("latin-1"), 0] if search.stopped_at is not None else None
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_matches_found",
         "matches": page.results,
         "match_count": page.count,
-        **page.tail(stopped=search.stopped, timed_out=call.timed_out()),
+        **page.tail(stopped=stopped, timed_out=call.timed_out(), stopped_at=stopped_at),
     }
-    if not page.results or search.skipped:
+    if not page.results or search.skipped or stopped:
         result["coverage"] = call.view.project.text.coverage(scope, search)
     if stale:
         result["stale"] = stale
