@@ -140,13 +140,14 @@ def test_damage_met_while_running_is_told_and_mended_by_a_restart(folder, home, 
     with opened(folder, home, workers) as project:
         ready(project)
         path = project.database.path
-    with open(path, "r+b") as file:  # closed in good order, then damaged behind its first pages
-        file.seek(4096 * 30)
-        file.write(b"\xff" * (os.path.getsize(path) - 4096 * 30))
+        page = project.database.writer_rows("SELECT rootpage FROM sqlite_master WHERE name = 'text_index_data'")[0][0]
+    with open(path, "r+b") as file:  # closed in good order, so that the next start looks at no page but the first
+        file.seek(4096 * (page - 1))
+        file.write(b"\xff" * 4096)
     with opened(folder, home, workers) as project:
         write(folder, {f"{n}.py": f"def g{n}(): return {n}\n" for n in range(200)})
         until(lambda: project.database.problem)
-        assert "damaged" in project.database.problem
+        assert "`ctxd restart`" in project.database.problem
         assert count(project, "def g7(") == 1
     with opened(folder, home, workers) as project:
         ready(project)
