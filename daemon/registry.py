@@ -140,7 +140,9 @@ class Registry:
             if name not in self._databases:
                 self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
             database, users = self._databases[name]
-            project = Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+            project = Project(
+                os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep
+            )
         except (DatabaseError, OSError) as error:
             raise ToolError(
                 f"the index of {root} cannot be opened: {error}",

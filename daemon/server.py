@@ -46,6 +46,7 @@ LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer message is an attack or a mistake
 HELLO_BYTES_MAX = 1024 * 1024
 HELLO_SECONDS = 10.0
 SCAN_SECONDS = 8.0  # a call made while a project is first listed waits this long for the list
+CALLS_AT_ONCE = 8  # of one session; the others' calls, and questions such as status, have threads of their own
 PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
 INSTRUCTIONS = (
@@ -163,6 +164,7 @@ class Session:
         self.registry = registry
         self.hello = hello
         self.view: View | None = None
+        self._threads = anyio.CapacityLimiter(CALLS_AT_ONCE)
         toolsets = hello.get("toolsets")
         self.tools = {
             tool.name: tool
@@ -249,7 +251,9 @@ class Session:
 
     async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return await anyio.to_thread.run_sync(tool.call, call, arguments, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(
+                tool.call, call, arguments, abandon_on_cancel=True, limiter=self._threads
+            )
         except anyio.get_cancelled_exc_class():
             call.cancelled.set()  # the thread sees it at its next look and ends
             raise
@@ -261,7 +265,9 @@ class Session:
             project = view.project
             self.view = view
         if not project.scanned.is_set():
-            await anyio.to_thread.run_sync(project.scanned.wait, SCAN_SECONDS, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(
+                project.scanned.wait, SCAN_SECONDS, abandon_on_cancel=True, limiter=self._threads
+            )
             if not project.scanned.is_set():
                 raise ToolError(
                     project.queue.problem or "the project's files are still being listed",
@@ -295,10 +301,11 @@ def _checked(hello: Any) -> dict[str, Any]:
     if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
         raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
     root, toolsets = hello.get("root"), hello.get("toolsets")
-    if root is not None:
-        # Encoded too: a lone surrogate that stands for no byte is no file name.
-        if not isinstance(root, str) or not root.startswith(("/", "~")) or b"\0" in os.fsencode(root):
-            raise ValueError(f"root must be an absolute path, not {root!r}")
+    # Encoded too: a lone surrogate that stands for no byte is no file name.
+    if root is not None and not (
+        isinstance(root, str) and root.startswith(("/", "~")) and b"\0" not in os.fsencode(root)
+    ):
+        raise ValueError(f"root must be an absolute path, not {root!r}")
     if toolsets is not None and not (isinstance(toolsets, list) and all(isinstance(one, str) for one in toolsets)):
         raise ValueError(f"toolsets must be a list of names, not {toolsets!r}")
     return hello
