@@ -131,6 +131,8 @@ class Project:
             pending = self.watcher.settle(seconds)
         finally:
             self.lock.release()
+        if pending and self.watcher.missing:
+            return {"pending_files": pending, "reason": f"{os.fsdecode(self.root)} is not there; nothing can be read"}
         if pending:
             return {
                 "pending_files": pending,

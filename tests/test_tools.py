@@ -178,8 +178,9 @@ def test_odd_files_are_answered_for(view, project, folder):
     assert call(view, "search_text_pattern", query="needle", target_paths=["binary.txt"])["coverage"]["skipped"] == {
         "binary": 1
     }
-    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"]["skipped"] == {
-        "ignored": 1
+    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"] == {
+        "files_searched": 0,
+        "skipped": {"ignored": 1},
     }
     assert "no file" in error(view, "search_text_pattern", query="x", target_paths=["dangling.txt"])
     assert call(view, "search_text_pattern", query="needle", target_paths=["loop/latin.txt"])["match_count"] == 1
@@ -256,3 +257,10 @@ def test_a_search_that_ran_out_of_time_vouches_for_nothing_and_goes_on_with_its_
     assert (late["timed_out"], late["total_is_exact"]) == (True, False)
     assert late["coverage"]["files_searched"] == 0
     assert call(view, "search_text_pattern", query="needle", cursor=late["next_cursor"])["match_count"] == 1
+
+
+def test_a_project_whose_folder_is_gone_says_so(view, folder):
+    write(folder, {"a.txt": "needle\n"})
+    assert call(view, "search_text_pattern", query="needle")["match_count"] == 1
+    folder.rename(folder.with_name("elsewhere"))
+    assert "is not there" in call(view, "search_text_pattern", query="needle")["stale"]["reason"]

@@ -100,7 +100,6 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     after_path, after_line = _text_place(params)
     stale = call.view.project.files_now()
     search = Search(stop=call.stop, progress=call.progress)
-    search.skipped.update(skipped)
     page = Page(params)
     for found in call.view.project.text.search(pattern, scope, search, after=after_path):
         if not _add_lines(call, params, pattern, found, after_line if found.path == after_path else 0, page):
@@ -113,8 +112,11 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
         "match_count": page.count,
         **page.tail(stopped=stopped, timed_out=call.timed_out(), stopped_at=stopped_at),
     }
-    if not page.results or search.skipped or stopped:
-        result["coverage"] = call.view.project.text.coverage(scope, search)
+    if not page.results or search.skipped or skipped or stopped:
+        coverage = call.view.project.text.coverage(scope, search)
+        # What is left out by name is not among the files that were to be searched.
+        coverage["skipped"] |= skipped
+        result["coverage"] = coverage
     if stale:
         result["stale"] = stale
     return result
