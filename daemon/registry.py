@@ -17,7 +17,7 @@ from ctxd.daemon.project import Project, database_name, not_there
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer.database import Database
+from ctxd.indexer.database import Database, DatabaseError
 from ctxd.indexer.ripgrep import find_ripgrep
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Registry:
             settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
         self.projects: dict[bytes, Project] = {}
-        self._databases: dict[str, tuple[Database, set[bytes]]] = {}
+        self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
         """Registered, but not open: why."""
         self._lock = threading.RLock()
@@ -96,7 +96,7 @@ class Registry:
         if project is not None:
             project.close()
             with self._lock:
-                self._release(os.fsdecode(key), forget=True)
+                self._release(project, forget=True)
         return known
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
@@ -118,7 +118,9 @@ class Registry:
 
     def retry_missing(self) -> None:
         """Open projects whose folder has come back, or whose settings were mended."""
-        for key in [key for key in self._missing if os.path.isdir(key)]:
+        with self._lock:
+            missing = list(self._missing)
+        for key in filter(os.path.isdir, missing):
             try:
                 self.add(os.fsdecode(key))
             except ToolError as error:
@@ -128,9 +130,9 @@ class Registry:
         with self._lock:
             projects, self.projects = self.projects, {}
         self.workers.close()
-        for root, project in projects.items():
+        for project in projects.values():
             project.close()
-            self._release(os.fsdecode(root), forget=False)
+            self._release(project, forget=False)
 
     def _make(self, root: str) -> Project:
         try:
@@ -138,18 +140,30 @@ class Registry:
         except config.SettingsError as error:
             raise ToolError(str(error), "Mend the setting, then call again") from None
         name = database_name(root)
-        if name not in self._databases:
-            self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
-        database, users = self._databases[name]
-        users.add(os.fsencode(root))
         scratch = os.path.join(self.places.state, "git")
-        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep)
+        try:
+            if name not in self._databases:
+                self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
+            database, users = self._databases[name]
+            project = Project(
+                os.fsencode(root), database, self.workers, settings, scratch=scratch, ripgrep=self.ripgrep
+            )
+        except (DatabaseError, OSError) as error:
+            raise ToolError(
+                f"the index of {root} cannot be opened: {error}",
+                "Free some disk space, or mend what else it says, then ask again",
+                name="RuntimeError",
+            ) from None
+        users.add(project)
+        return project
 
-    def _release(self, root: str, *, forget: bool) -> None:
-        name = database_name(root)
-        database, users = self._databases.get(name, (None, set()))
-        users.discard(os.fsencode(root))
-        if database is not None and not users:
+    def _release(self, project: Project, *, forget: bool) -> None:
+        """Close the database of a closed project unless another one uses it: the same root may be open again by now."""
+        database = project.database
+        name = os.path.basename(database.path)  # not database_name: `.git` may have come or gone meanwhile
+        _, users = self._databases[name]
+        users.discard(project)
+        if not users:
             del self._databases[name]
             database.close()
             if forget:
@@ -172,9 +186,12 @@ class Registry:
     def _remember(self) -> None:
         roots = sorted(os.fsdecode(root) for root in {*self.projects, *self._missing})
         temporary = self.places.registry_file + ".new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(roots, file, indent=1)
-        os.replace(temporary, self.places.registry_file)
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(roots, file, indent=1)
+            os.replace(temporary, self.places.registry_file)
+        except OSError as error:
+            logger.warning("%s not written (%s); projects register again when used", self.places.registry_file, error)
 
 
 def refuse_too_wide(root: str) -> None:

@@ -49,7 +49,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     stale = view.project.files_now()
     scope = Scope((view.resolve(params.path),))
-    after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
+    after = read_cursor(params, params.cursor, str)[0].encode("latin-1") if params.cursor is not None else None
     page = Page(params)
     try:
         for path in find_files(params.name_pattern, scope, view.project.table, view.project.lock, after=after):
