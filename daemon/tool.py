@@ -234,8 +234,10 @@ class Page:
                 self._full = True
         return True
 
-    def tail(self, *, stopped: bool = False, timed_out: bool = False) -> dict[str, Any]:
-        """The fields that say how complete the list is."""
+    def tail(
+        self, *, stopped: bool = False, timed_out: bool = False, stopped_at: list[Any] | None = None
+    ) -> dict[str, Any]:
+        """The fields that say how complete the list is. `stopped_at` is the place before which a search had to stop."""
         fields: dict[str, Any] = {}
         if self.count > RESULTS_MAX or stopped:
             fields["total_is_exact"] = False
@@ -245,6 +247,8 @@ class Page:
             fields["truncated"] = True
         if self.count > len(self.results):
             fields["next_cursor"] = make_cursor(self.params, self._last)
+        elif stopped and stopped_at is not None:
+            fields["next_cursor"] = make_cursor(self.params, stopped_at)
         return fields
 
 
@@ -253,11 +257,16 @@ def make_cursor(params: Params, place: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps([_fingerprint(params), *place]).encode()).decode().rstrip("=")
 
 
-def read_cursor(params: Params, cursor: str) -> list[Any]:
-    """The place of a cursor made by `make_cursor` for the same arguments. Raises ToolError."""
+def read_cursor(params: Params, cursor: str, *kinds: type) -> list[Any]:
+    """The place of a cursor made by `make_cursor` for the same arguments: values of `kinds`. Raises ToolError."""
     try:
         fingerprint, *place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, TypeError):
+        if list(map(type, place)) != list(kinds):
+            raise ValueError("not a place of this tool")
+        for text in place:
+            if isinstance(text, str):
+                text.encode("latin-1")  # a path, a character a byte
+    except (ValueError, TypeError, RecursionError):
         raise ToolError(
             "the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin"
         ) from None

@@ -49,7 +49,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     stale = view.project.files_now()
     scope = view.scope((view.resolve(params.path),))
-    after = read_cursor(params, params.cursor)[0].encode("latin-1") if params.cursor is not None else None
+    after = read_cursor(params, params.cursor, str)[0].encode("latin-1") if params.cursor is not None else None
     search = Search(stop=call.stop, backend=view.files_backend)
     page = Page(params)
     try:
@@ -59,7 +59,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     except GlobError as error:
         raise ToolError(f"Invalid name_pattern {params.name_pattern!r}: {error}") from None
     result: dict[str, Any] = {"files": page.results, "total_found": page.count}
-    result |= page.tail(stopped=search.stopped, timed_out=call.timed_out())
+    result |= page.tail(stopped=search.stopped_at is not None, timed_out=call.timed_out())
     if not page.results:
         with view.project.lock:
             listed = view.project.counter.files(scope)

@@ -100,19 +100,23 @@ def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     after_path, after_line = _text_place(params)
     stale = call.view.project.files_now()
     search = Search(stop=call.stop, progress=call.progress, backend=call.view.text_backend)
-    search.skipped.update(skipped)
     page = Page(params)
     for found in call.view.project.text.search(pattern, scope, search, after=after_path):
         if not _add_lines(call, params, pattern, found, after_line if found.path == after_path else 0, page):
             break
+    stopped = search.stopped_at is not None
+    stopped_at = [search.stopped_at.decode("latin-1"), search.stopped_line] if search.stopped_at is not None else None
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_matches_found",
         "matches": page.results,
         "match_count": page.count,
-        **page.tail(stopped=search.stopped, timed_out=call.timed_out()),
+        **page.tail(stopped=stopped, timed_out=call.timed_out(), stopped_at=stopped_at),
     }
-    if not page.results or search.skipped:
-        result["coverage"] = call.view.project.text.coverage(scope, search)
+    if not page.results or search.skipped or skipped or stopped:
+        coverage = call.view.project.text.coverage(scope, search)
+        # What is left out by name is not among the files that were to be searched.
+        coverage["skipped"] |= skipped
+        result["coverage"] = coverage
     if stale:
         result["stale"] = stale
     return result
@@ -134,7 +138,7 @@ def _add_lines(
 def _text_place(params: TextParams) -> tuple[bytes | None, int]:
     if params.cursor is None:
         return None, 0
-    path, line = read_cursor(params, params.cursor)
+    path, line = read_cursor(params, params.cursor, str, int)
     return path.encode("latin-1"), line
 
 
@@ -273,22 +277,27 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     page = Page(params)
     snippets = Snippets(project.root)
     stopped = False
-    for found in project.symbols.occurrences(
-        params.symbol_name,
-        scope,
-        call.stop,
-        definitions=params.find_definitions,
-        references=params.find_references,
-        language=language,
-        after=(rank, path),
-    ):
-        if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
-            lambda one=found: _shown(call, one, snippets),
-            [found.rank, found.path.decode("latin-1"), found.line, found.column],
+    with project.table.noting_changes(project.lock) as noted:
+        for found in project.symbols.occurrences(
+            params.symbol_name,
+            scope,
+            call.stop,
+            definitions=params.find_definitions,
+            references=params.find_references,
+            language=language,
+            after=(rank, path),
         ):
-            break
-    else:
-        stopped = call.stop()
+            if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
+                lambda one=found: _shown(call, one, snippets),
+                [found.rank, found.path.decode("latin-1"), found.line, found.column],
+            ):
+                break
+        else:
+            stopped = call.stop()
+        with project.lock:
+            changed = project.waiting_for_symbols(noted, scope)
+    if changed and not stale:
+        stale = {"pending_files": changed, "reason": "files were written while their symbols were looked up"}
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_occurrences_found",
         "occurrences": page.results,
@@ -321,7 +330,7 @@ def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
 def _symbol_place(params: SymbolParams) -> tuple[int, bytes, int, int]:
     if params.cursor is None:
         return 0, b"", 0, 0
-    rank, path, line, column = read_cursor(params, params.cursor)
+    rank, path, line, column = read_cursor(params, params.cursor, int, str, int, int)
     return rank, path.encode("latin-1"), line, column
 
 
