@@ -104,12 +104,23 @@ class Pattern:
         texts = [None if first < 0 else line[first:last].decode() for first, last in spans[1:]]
         return texts, {name: text for name, text in zip(self._group_names, texts, strict=True) if name}
 
-    @cached_property
+    @property
     def rg_arguments(self) -> list[str] | None:
         r"""Arguments that give ripgrep 13 and later this very pattern; None where it cannot have it.
 
         For files of valid UTF-8 without `\r` and NUL; no file arguments, no output flags.
         """
+        return self._rg_arguments(boundaries=True)
+
+    @cached_property
+    def rg_narrowing_arguments(self) -> list[str] | None:
+        r"""Arguments with which ripgrep names every plain file that matches, and maybe others; None where it cannot.
+
+        Without word boundaries: ripgrep's Unicode may be of another year, and version 13 finds no `\b^` after an empty line.
+        """
+        return self._rg_arguments(boundaries=False)
+
+    def _rg_arguments(self, *, boundaries: bool) -> list[str] | None:
         # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL.
         if _names_any_of(self._tree, "\r\0"):
             return None
@@ -117,7 +128,7 @@ class Pattern:
             arguments = ["--fixed-strings", "--case-sensitive", f"--regexp={self._tree.text}"]
         else:
             # rg refuses above 10 MB what is within our own bounds.
-            regexp = spelled(self._tree, one_of_utf8)
+            regexp = spelled(self._tree, one_of_utf8, boundaries=boundaries)
             arguments = ["--case-sensitive", "--regex-size-limit=1G", f"--regexp={regexp}"]
         return arguments if len(arguments[-1].encode()) <= RG_PATTERN_BYTES_MAX else None
 

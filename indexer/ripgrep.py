@@ -20,7 +20,7 @@ _NOT_PLAIN = r"(?-u:[\x80-\xff\r\x00])"
 def files_matching(
     program: str, root: bytes, arguments: list[str], paths: list[bytes], stop: Callable[[], bool]
 ) -> set[bytes]:
-    """Those of `paths` in which ripgrep finds the pattern of `arguments` (Pattern.rg_arguments). Raises ProgramFailed."""
+    """Those of `paths` in which ripgrep finds the pattern of `arguments` (Pattern.rg_narrowing_arguments). Raises ProgramFailed."""
     return files_from([program, *_COMMAND, *arguments], root, paths, stop)
 
 

@@ -190,9 +190,9 @@ class TextSearch:
         return [known[name] for name in names if name in known and getattr(self.programs, name) is not None]
 
     def _narrowed_by_ripgrep(self, pattern: Pattern, plain: list[bytes], stop: Callable[[], bool]) -> set[bytes]:
-        if self.programs.rg is None or pattern.rg_arguments is None:
+        if self.programs.rg is None or pattern.rg_narrowing_arguments is None:
             raise ProgramFailed("ripgrep cannot have this pattern")
-        return ripgrep.files_matching(self.programs.rg, self.root, pattern.rg_arguments, plain, stop)
+        return ripgrep.files_matching(self.programs.rg, self.root, pattern.rg_narrowing_arguments, plain, stop)
 
     def _narrowed_by_grep(self, pattern: Pattern, plain: list[bytes], stop: Callable[[], bool]) -> set[bytes]:
         if self.programs.grep is None or pattern.grep_arguments is None:

@@ -109,6 +109,15 @@ def test_a_program_is_given_every_plain_file_and_only_those(folder, home, worker
                 assert found == sorted(map(os.fsencode, names)), (query, backend)
 
 
+def test_what_ripgrep_misses_is_found_all_the_same(folder, home, workers):
+    """Version 13 finds no word boundary at the start of the line after an empty one."""
+    write(folder, {"a.txt": "\nb\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        for backend in TEXT_BACKENDS:
+            assert [path for path, _ in answer(project, (r"\b^", True, True), backend)] == [b"a.txt"], backend
+
+
 def test_a_program_that_nobody_waits_for_is_killed(folder, home, workers):
     with pytest.raises(ProgramFailed, match="stopped"):
         names_from(["sleep", "60"], os.fsencode(folder), lambda: True)
