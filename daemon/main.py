@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from ctxd.daemon import protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ctxd.daemon.protocol import Places
     from ctxd.daemon.registry import Registry
     from ctxd.daemon.server import Connections
@@ -47,6 +49,7 @@ def main() -> int:
         print("another ctxd daemon is running", file=sys.stderr)
         return 0
     listener = _listen(places)
+    own_socket = _identity(places.socket)
     _log_to(places.log_file)
     _raise_open_files()
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -54,16 +57,18 @@ def main() -> int:
     import anyio
 
     try:
-        return anyio.run(_run, places, listener)
+        return anyio.run(_run, places, listener, own_socket)
     finally:
-        # Unlinked while the lock is still held: whoever takes it next makes its own.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(places.socket)
+        # Unlinked while the lock is still held: whoever takes it next makes its own. Where the whole folder was deleted and
+        # another daemon made it again, lock and all, the socket is that one's.
+        if _identity(places.socket) == own_socket:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(places.socket)
         logger.info("ctxd ends")
         os.close(lock)
 
 
-async def _run(places: Places, listener: socket.socket) -> int:
+async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, int] | None) -> int:
     import anyio
     import anyio.from_thread
     import anyio.to_thread
@@ -92,7 +97,8 @@ async def _run(places: Places, listener: socket.socket) -> int:
     connections = Connections(registry, answer)
     async with anyio.create_task_group() as group:
         group.start_soon(_on_signals, stop)
-        group.start_soon(_housekeeping, connections, places.socket, settings.idle_exit_seconds, stop)
+        is_reachable = lambda: _identity(places.socket) == own_socket  # noqa: E731
+        group.start_soon(_housekeeping, connections, is_reachable, settings.idle_exit_seconds, stop)
         # In a thread: opening lists and watches every project, and the first client must not wait for the last project.
         group.start_soon(anyio.to_thread.run_sync, registry.open_all)
         server = await SocketListener.from_socket(listener)
@@ -112,14 +118,16 @@ async def _on_signals(stop: Any) -> None:
             stop.set()
 
 
-async def _housekeeping(connections: Connections, path: str, idle_exit_seconds: int, stop: Any) -> None:
+async def _housekeeping(
+    connections: Connections, is_reachable: Callable[[], bool], idle_exit_seconds: int, stop: Any
+) -> None:
     import anyio
     import anyio.to_thread
 
     while True:
         await anyio.sleep(HOUSEKEEPING_SECONDS)
         await anyio.to_thread.run_sync(connections.registry.retry_missing)
-        if not await anyio.Path(path).exists():
+        if not is_reachable():
             logger.info("the socket is gone: nobody can reach this daemon any more")
             stop.set()
         idle = time.monotonic() - connections.idle_since
@@ -239,6 +247,15 @@ def _listen(places: Places) -> socket.socket:
     os.chmod(places.socket, 0o600)
     listener.listen(BACKLOG)
     return listener
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names now."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _log_to(path: str) -> None:

@@ -26,12 +26,12 @@ from ctxd.indexer.walker import Walker, is_secret
 from ctxd.indexer.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ctxd.daemon.config import Settings
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
-    from ctxd.indexer.file_table import Content
+    from ctxd.indexer.file_table import Content, File
     from ctxd.indexer.programs import Programs
     from ctxd.indexer.scope import Scope
 
@@ -166,16 +166,19 @@ class Project:
     def _without_symbols(self, scope: Scope) -> list[Content | None]:
         """Contents of the scope's files that are not parsed yet; None for a file whose bytes are not even known."""
         table = self.table
-        missing: list[Content | None] = [
-            None
-            for file in table.without_content
-            if languages.parsed_language_of(file.path) is not None
-            and not self.queue.has_given_up(file)
-            and scope.contains(file.path)
-        ]
+        missing: list[Content | None] = [None] * self.waiting_for_symbols(table.without_content, scope)
         pending = self.queue.pending_symbols.values()
         missing += [content for content in pending if any(scope.contains(file.path) for file in content.files)]
         return missing
+
+    def waiting_for_symbols(self, files: Iterable[File], scope: Scope) -> int:
+        """How many of `files` belong to the scope and may get symbols. Call under the project's lock."""
+        return sum(
+            languages.parsed_language_of(file.path) is not None
+            and not self.queue.has_given_up(file)
+            and scope.contains(file.path)
+            for file in files
+        )
 
     def without_outline(self, scope: Scope) -> dict[str, int]:
         """Files of the scope that are in a language of ours but have no symbols, counted by reason."""

@@ -17,7 +17,7 @@ from ctxd.daemon.project import Project, database_name, not_there
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer.database import Database
+from ctxd.indexer.database import Database, DatabaseError
 from ctxd.indexer.programs import find_programs
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Registry:
             settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
         self.projects: dict[bytes, Project] = {}
-        self._databases: dict[str, tuple[Database, set[bytes]]] = {}
+        self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
         """Registered, but not open: why."""
         self._lock = threading.RLock()
@@ -60,6 +60,8 @@ class Registry:
             if project is not None:
                 return project
             refuse_too_wide(real)
+            if f"{real}/".startswith(f"{os.path.realpath(self.places.state)}/"):
+                raise ToolError(f"{real} is where ctxd keeps its own state", "Name the folder of a project")
             if not os.path.isdir(real):
                 raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
             project = self._make(real)
@@ -94,7 +96,7 @@ class Registry:
         if project is not None:
             project.close()
             with self._lock:
-                self._release(os.fsdecode(key), forget=True)
+                self._release(project, forget=True)
         return known
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
@@ -116,7 +118,9 @@ class Registry:
 
     def retry_missing(self) -> None:
         """Open projects whose folder has come back, or whose settings were mended."""
-        for key in [key for key in self._missing if os.path.isdir(key)]:
+        with self._lock:
+            missing = list(self._missing)
+        for key in filter(os.path.isdir, missing):
             try:
                 self.add(os.fsdecode(key))
             except ToolError as error:
@@ -126,9 +130,9 @@ class Registry:
         with self._lock:
             projects, self.projects = self.projects, {}
         self.workers.close()
-        for root, project in projects.items():
+        for project in projects.values():
             project.close()
-            self._release(os.fsdecode(root), forget=False)
+            self._release(project, forget=False)
 
     def _make(self, root: str) -> Project:
         try:
@@ -136,18 +140,30 @@ class Registry:
         except config.SettingsError as error:
             raise ToolError(str(error), "Mend the setting, then call again") from None
         name = database_name(root)
-        if name not in self._databases:
-            self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
-        database, users = self._databases[name]
-        users.add(os.fsencode(root))
         scratch = os.path.join(self.places.state, "git")
-        return Project(os.fsencode(root), database, self.workers, settings, scratch=scratch, programs=self.programs)
+        try:
+            if name not in self._databases:
+                self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
+            database, users = self._databases[name]
+            project = Project(
+                os.fsencode(root), database, self.workers, settings, scratch=scratch, programs=self.programs
+            )
+        except (DatabaseError, OSError) as error:
+            raise ToolError(
+                f"the index of {root} cannot be opened: {error}",
+                "Free some disk space, or mend what else it says, then ask again",
+                name="RuntimeError",
+            ) from None
+        users.add(project)
+        return project
 
-    def _release(self, root: str, *, forget: bool) -> None:
-        name = database_name(root)
-        database, users = self._databases.get(name, (None, set()))
-        users.discard(os.fsencode(root))
-        if database is not None and not users:
+    def _release(self, project: Project, *, forget: bool) -> None:
+        """Close the database of a closed project unless another one uses it: the same root may be open again by now."""
+        database = project.database
+        name = os.path.basename(database.path)  # not database_name: `.git` may have come or gone meanwhile
+        _, users = self._databases[name]
+        users.discard(project)
+        if not users:
             del self._databases[name]
             database.close()
             if forget:
@@ -170,9 +186,12 @@ class Registry:
     def _remember(self) -> None:
         roots = sorted(os.fsdecode(root) for root in {*self.projects, *self._missing})
         temporary = self.places.registry_file + ".new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(roots, file, indent=1)
-        os.replace(temporary, self.places.registry_file)
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(roots, file, indent=1)
+            os.replace(temporary, self.places.registry_file)
+        except OSError as error:
+            logger.warning("%s not written (%s); projects register again when used", self.places.registry_file, error)
 
 
 def refuse_too_wide(root: str) -> None:

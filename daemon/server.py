@@ -48,6 +48,7 @@ HELLO_BYTES_MAX = 1024 * 1024
 HELLO_SECONDS = 10.0
 SCAN_SECONDS = 8.0  # a call made while a project is first listed waits this long for the list
 HARD_SECONDS = 9.8  # a call that does not look at its clock (CALL_SECONDS) is given up
+CALLS_AT_ONCE = 8  # of one session; the others' calls, and questions such as status, have threads of their own
 PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
 INSTRUCTIONS = (
@@ -75,9 +76,9 @@ class Connections:
         async with stream:
             try:
                 await self._serve(stream)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+            except* (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
                 pass
-            except Exception:
+            except* Exception:
                 logger.exception("a connection ended")
 
     async def _serve(self, stream: ByteStream) -> None:
@@ -111,10 +112,8 @@ class Connections:
         hello = None
         with anyio.move_on_after(HELLO_SECONDS):
             try:
-                hello = json.loads(await lines.next(HELLO_BYTES_MAX))
-                if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
-                    raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
-            except ValueError as error:
+                hello = _checked(json.loads(await lines.next(HELLO_BYTES_MAX)))
+            except (ValueError, RecursionError) as error:
                 await self._say(stream, ok=False, error=f"this is not a ctxd front-end: {error}", hint="Use `ctxd mcp`")
                 return None
         return hello
@@ -168,6 +167,7 @@ class Session:
         self.registry = registry
         self.hello = hello
         self.view: View | None = None
+        self._threads = anyio.CapacityLimiter(CALLS_AT_ONCE)
         toolsets = hello.get("toolsets")
         self.tools = {
             tool.name: tool
@@ -200,6 +200,7 @@ class Session:
         )
         to_server, from_host = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         to_host, from_server = anyio.create_memory_object_stream[SessionMessage](16)
+        sending = anyio.Lock()  # two tasks that send at once end the connection in the middle of a line
 
         async def read() -> None:
             async with to_server:
@@ -213,7 +214,8 @@ class Session:
                     try:
                         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValidationError:
-                        await stream.send(_malformed(line))
+                        async with sending:
+                            await stream.send(_malformed(line))
                         continue
                     await to_server.send(SessionMessage(message))
 
@@ -221,7 +223,8 @@ class Session:
             async with from_server:
                 async for message in from_server:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await stream.send(text.encode("utf-8", "backslashreplace") + b"\n")
+                    async with sending:
+                        await stream.send(text.encode("utf-8", "backslashreplace") + b"\n")
 
         async with anyio.create_task_group() as group:
             group.start_soon(write)
@@ -258,7 +261,9 @@ class Session:
     async def _run(self, tool: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             with anyio.fail_after(HARD_SECONDS):
-                return await anyio.to_thread.run_sync(tool.call, call, arguments, abandon_on_cancel=True)
+                return await anyio.to_thread.run_sync(
+                    tool.call, call, arguments, abandon_on_cancel=True, limiter=self._threads
+                )
         except TimeoutError:
             hint = "Narrow it: fewer target paths, or a pattern with a longer literal part"
             raise ToolError(
@@ -274,7 +279,9 @@ class Session:
             project = view.project
             self.view = view
         if not project.scanned.is_set():
-            await anyio.to_thread.run_sync(project.scanned.wait, SCAN_SECONDS, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(
+                project.scanned.wait, SCAN_SECONDS, abandon_on_cancel=True, limiter=self._threads
+            )
             if not project.scanned.is_set():
                 raise ToolError(
                     project.queue.problem or "the project's files are still being listed",
@@ -301,6 +308,21 @@ class Session:
                 self.view = await anyio.to_thread.run_sync(self._view, unquote(path))
                 return self.view
         raise ToolError(f"{refused} is too wide to be a project, and the host names no root", hint)
+
+
+def _checked(hello: Any) -> dict[str, Any]:
+    """A hello whose fields are of the types that are relied on. Raises ValueError."""
+    if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
+        raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
+    root, toolsets = hello.get("root"), hello.get("toolsets")
+    # Encoded too: a lone surrogate that stands for no byte is no file name.
+    if root is not None and not (
+        isinstance(root, str) and root.startswith(("/", "~")) and b"\0" not in os.fsencode(root)
+    ):
+        raise ValueError(f"root must be an absolute path, not {root!r}")
+    if toolsets is not None and not (isinstance(toolsets, list) and all(isinstance(one, str) for one in toolsets)):
+        raise ValueError(f"toolsets must be a list of names, not {toolsets!r}")
+    return hello
 
 
 def _listed(tool: Tool) -> types.Tool:
@@ -351,7 +373,7 @@ def _malformed(line: bytes) -> bytes:
     code, message = types.PARSE_ERROR, "Parse error: a message is one line of JSON"
     try:
         parsed = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     else:
         code, message = types.INVALID_REQUEST, "Invalid request: not a JSON-RPC 2.0 message"

@@ -130,10 +130,12 @@ class TextQuery:
         skipped = self._left_out + Counter(covered["skipped"])
         return {"files_searched": covered["files_searched"], "skipped": dict(skipped)}
 
-    def tail(self, page: Page, *, cursor: str = "next_cursor") -> dict[str, Any]:
-        """The fields that say how complete and how current the answer is."""
-        fields = page.tail(stopped=self.search.stopped, timed_out=self.call.timed_out(), cursor=cursor)
-        if not page.results or self.search.skipped or self._left_out:
+    def tail(self, page: Page, *, cursor: str = "next_cursor", goes_on: bool = True) -> dict[str, Any]:
+        """The fields that say how complete and how current the answer is; with `goes_on`, where a stopped search goes on."""
+        at = self.search.stopped_at
+        place = [at.decode("latin-1"), self.search.stopped_line] if goes_on and at is not None else None
+        fields = page.tail(stopped=at is not None, timed_out=self.call.timed_out(), stopped_at=place, cursor=cursor)
+        if not page.results or self.search.skipped or self._left_out or at is not None:
             fields["coverage"] = self.coverage()
         if self.stale:
             fields["stale"] = self.stale

@@ -244,7 +244,8 @@ class Page:
 
     _AROUND_BYTES = 400  # what stands around the results
 
-    def __init__(self, params: Any, *, results_max: int = RESULTS_MAX) -> None:
+    def __init__(self, params: Any, *place: type, results_max: int = RESULTS_MAX) -> None:
+        """`place`: of what kinds the values of a place are, so that a cursor that was tampered with is refused."""
         self.params = params
         self.results: list[Any] = []
         self.count = 0
@@ -252,7 +253,7 @@ class Page:
         self.place: list[Any] | None = None
         self._earlier = 0
         if params.cursor is not None:
-            self._earlier, *self.place = read_cursor(params, params.cursor)
+            self._earlier, *self.place = read_cursor(params, params.cursor, int, *place)
         self._results_max = results_max
         self._left = params.max_tokens * TOKEN_BYTES - self._AROUND_BYTES
         self._last: list[Any] = []
@@ -286,8 +287,15 @@ class Page:
                 self.truncated = True
         return True
 
-    def tail(self, *, stopped: bool = False, timed_out: bool = False, cursor: str = "next_cursor") -> dict[str, Any]:
-        """The fields that say how complete the list is."""
+    def tail(
+        self,
+        *,
+        stopped: bool = False,
+        timed_out: bool = False,
+        stopped_at: list[Any] | None = None,
+        cursor: str = "next_cursor",
+    ) -> dict[str, Any]:
+        """The fields that say how complete the list is. `stopped_at` is the place before which a search had to stop."""
         fields: dict[str, Any] = {}
         if self.count > RESULTS_MAX or stopped:
             fields["total_is_exact"] = False
@@ -297,6 +305,8 @@ class Page:
             fields["truncated"] = True
         if self.count > len(self.results):
             fields[cursor] = make_cursor(self.params, [self._earlier + len(self.results), *self._last])
+        elif stopped and stopped_at is not None:
+            fields[cursor] = make_cursor(self.params, [self._earlier + self.count, *stopped_at])
         return fields
 
 
@@ -310,18 +320,25 @@ def make_cursor(params: Params, place: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps([_fingerprint(params), *place]).encode()).decode().rstrip("=")
 
 
-def read_cursor(params: Params, cursor: str) -> list[Any]:
-    """The place of a cursor made by `make_cursor` for the same arguments. Raises ToolError."""
+def read_cursor(params: Params, cursor: str, *kinds: type) -> list[Any]:
+    """The place of a cursor made by `make_cursor` for the same arguments: values of `kinds`. Raises ToolError."""
+    unreadable = ToolError("the cursor cannot be read", "Pass it as it was given, or leave it out to begin")
     try:
         fingerprint, *place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, TypeError):
-        raise ToolError(
-            "the cursor cannot be read", "Pass next_cursor as it was given, or leave it out to begin"
-        ) from None
+    except (ValueError, TypeError, RecursionError):
+        raise unreadable from None
     if fingerprint != _fingerprint(params):
         raise ToolError(
             "the cursor belongs to a query with other arguments", "Repeat the arguments of that query, or leave it out"
         )
+    if list(map(type, place)) != list(kinds):
+        raise unreadable
+    try:
+        for text in place:
+            if isinstance(text, str):
+                text.encode("latin-1")  # a path, a character a byte
+    except UnicodeEncodeError:
+        raise unreadable from None
     return place
 
 

@@ -29,6 +29,9 @@ _WRITER_CACHE_KIB = 32 * 1024
 _READER_CACHE_KIB = 4 * 1024
 _WAL_PAGES = 4_000  # 16 MiB between checkpoints
 _CLEAN = "clean_stop"
+# Primary result codes of SQLite (https://sqlite.org/rescode.html) that say what is in the file is wrong. All others (FULL,
+# BUSY, IOERR, READONLY, CANTOPEN, ...) are about the moment, and no reason to throw an index away.
+_CORRUPT, _NOT_A_DATABASE, _NOT_OUR_TABLES = 11, 26, 1
 
 
 class Database:
@@ -38,6 +41,8 @@ class Database:
         self.path = path
         self.problem: str | None = None
         """What happened to an earlier, damaged file; shown by `ctxd status`."""
+        self.damaged = False
+        """Whether damage was met while running: the file is moved aside on closing, and the next start builds it anew."""
         self.lock = threading.RLock()
         """Held by whoever uses `writer`: the worktrees of one repository share it. Taken after a project's lock, never before."""
         self._readers: queue.LifoQueue[Any] = queue.LifoQueue()
@@ -46,6 +51,8 @@ class Database:
         try:
             self.writer = self._open_checked()
         except DatabaseError as error:
+            if _code_of(error) not in {None, _CORRUPT, _NOT_A_DATABASE, _NOT_OUR_TABLES}:
+                raise
             self.problem = self._move_aside(error)
             self.writer = self._open_checked()
 
@@ -96,6 +103,9 @@ class Database:
             self._all_readers.append(connection)
         try:
             yield connection
+        except DatabaseError as error:
+            self._note_damage(error)
+            raise
         finally:
             self._readers.put(connection)
 
@@ -107,7 +117,8 @@ class Database:
             try:
                 yield self.writer
                 self.writer.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                self._note_damage(error)
                 with contextlib.suppress(DatabaseError):
                     self.writer.execute("ROLLBACK")
                 raise
@@ -116,6 +127,11 @@ class Database:
         """Rows one by one, for results too large to hold."""
         with self.reader() as connection:
             yield from connection.execute(statement, parameters)
+
+    def _note_damage(self, error: BaseException) -> None:
+        if _code_of(error) in {_CORRUPT, _NOT_A_DATABASE}:
+            self.damaged = True
+            self.problem = f"the index is damaged ({error}); answers come from the files. `ctxd restart` builds it anew"
 
     def writer_rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         with self.lock:
@@ -150,6 +166,8 @@ class Database:
             except queue.Empty:
                 break
         self.writer.close()
+        if self.damaged:
+            self._move_aside(DatabaseError("found while running"))
 
 
 def _migrate(connection: Any) -> None:
@@ -159,3 +177,9 @@ def _migrate(connection: Any) -> None:
 
     MIGRATIONS.apply(sqlite_utils.Database(connection))
     connection.execute(f"PRAGMA user_version = {LATEST}")
+
+
+def _code_of(error: BaseException) -> int | None:
+    """The primary result code; None for an error that is not SQLite's."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF

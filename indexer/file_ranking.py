@@ -42,7 +42,7 @@ def rank_files(query: str, scope: Scope, names: FileSearch, search: Search, *, b
     found = names.matching(_candidates(words), scope, search, base=base, on_path=True)
     for number, path in enumerate(found):
         if not number % STOP_EVERY and search.stop():
-            search.stopped = True
+            search.stopped_at = path
             break
         grades = _grades(words, path, base)
         if None not in grades:

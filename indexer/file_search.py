@@ -96,11 +96,11 @@ class FileSearch:
         with self.lock:
             paths = self.table.sorted_paths()
         named = self._named_by_a_program(weaker, scope, search)
-        if search.stopped:
+        if search.stopped_at is not None:
             return
         for number, path in enumerate(paths):
             if not number % 1024 and search.stop():
-                search.stopped = True
+                search.stopped_at = path
                 return
             is_candidate = (named is None or path in named) and (after is None or path > after)
             if is_candidate and matcher.fullmatch(path):
@@ -120,7 +120,7 @@ class FileSearch:
                 return files | names_by(program, self.root, pattern, folders, search.stop)
             except ProgramFailed as error:
                 if search.stop():
-                    search.stopped = True
+                    search.stopped_at = b""
                     break
                 logger.info("names are searched without %s: %s", name, error)
         return None

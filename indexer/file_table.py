@@ -8,12 +8,14 @@ All methods are called under the project's lock.
 from __future__ import annotations
 
 import bisect
+import contextlib
 from typing import TYPE_CHECKING
 
 from ctxd.indexer.decode import BINARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from threading import RLock
 
 
 class Content:
@@ -76,11 +78,28 @@ class FileTable:
         """Paths gone since the database was last told."""
         self.generation = 0
         """Grows with every change of the set of paths, or of which of them are binary."""
+        self._noting: list[set[File]] = []
         self._sorted: list[bytes] | None = None
         self._joined: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.files)
+
+    @contextlib.contextmanager
+    def noting_changes(self, lock: RLock) -> Iterator[set[File]]:
+        """The files not indexed yet, and while this lasts also those whose content changes; `lock` is the project's.
+
+        Rows are read without the lock. A file that is written meanwhile, even with the bytes it had, has by then no content
+        or another one than the rows were asked for: what was in it before must still be found.
+        """
+        with lock:
+            noted = set(self.without_content)
+            self._noting.append(noted)
+        try:
+            yield noted
+        finally:
+            with lock:
+                self._noting = [other for other in self._noting if other is not noted]
 
     def put(self, path: bytes, size: int, stamp: int, *, touched: bool = False) -> File:
         """Record a file as it is on disk. A changed stamp drops its content, and so does `touched` (an event named the file):
@@ -91,7 +110,7 @@ class FileTable:
             file = self.files[path] = File(path, size, stamp)
             self.removed.discard(path)
             self._paths_changed()
-            self.without_content.add(file)
+            self.set_content(file, None)
         elif touched or file.stamp != stamp:
             file.size, file.stamp = size, stamp
             file.version += 1
@@ -110,6 +129,8 @@ class FileTable:
     def set_content(self, file: File, content: Content | None) -> None:
         """Point a file at its content; a content no file holds any more is forgotten here (the database keeps it a while)."""
         old = file.content
+        for noted in self._noting:
+            noted.add(file)
         if (old is not None and old.form == BINARY) != (content is not None and content.form == BINARY):
             self.generation += 1
         if old is content:

@@ -11,7 +11,8 @@ import os
 import select
 import subprocess
 
-ANSWER_SECONDS_MAX = 20  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk)
+ANSWER_SECONDS_MAX = 5  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk, a FIFO)
+RUN_SECONDS_MAX = 60  # 80,000 paths take 1 s; a FIFO in place of git's index would hold the project for ever
 FOLDERS_DEEP_MAX = 20
 """git keeps one list of rules for each folder above a path. At the 25th it moves them all, and its own pointers to the
 names of the rules' files dangle: `check-ignore -v` then answers wrongly or crashes, for shallow paths too (2.39)."""
@@ -131,14 +132,7 @@ class Git:
 
     def _ignored_at_once(self, paths: list[bytes]) -> list[bytes]:
         """Those of the paths that are ignored, from a process of their own that need not name the rule."""
-        done = subprocess.run(
-            [*self._command, "check-ignore", "--stdin", "-z", "--no-index"],
-            check=False,
-            cwd=self.folder,
-            env=_environment(),
-            input=_question(paths),
-            capture_output=True,
-        )
+        done = self._run("check-ignore", "--stdin", "-z", "--no-index", question=_question(paths))
         if done.returncode in {0, 1}:
             return [path.removeprefix(b"./") for path in done.stdout.split(b"\0")[:-1]]
         if len(paths) == 1:
@@ -148,17 +142,24 @@ class Git:
 
     def tracked(self) -> bytes:
         """All tracked paths at or below the folder, each ended by a NUL. Raises GitError."""
-        done = subprocess.run(
-            [*self._command, "ls-files", "-c", "-z"],
-            check=False,
-            cwd=self.folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
+        done = self._run("ls-files", "-c", "-z")
         if done.returncode != 0:
             raise GitError(os.fsdecode(done.stderr).strip() or f"git ls-files ended with {done.returncode}")
         return done.stdout
+
+    def _run(self, *arguments: str, question: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                [*self._command, *arguments],
+                check=False,
+                cwd=self.folder,
+                env=_environment(),
+                input=question,
+                capture_output=True,
+                timeout=RUN_SECONDS_MAX,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitError(f"git {arguments[0]} does not answer: {error}") from error
 
     def close(self) -> None:
         """End the process that answers; the next question starts one that reads all rules anew."""
@@ -272,7 +273,7 @@ def _environment() -> dict[str, str]:
 
 
 def _exchange(to_git: int, from_git: int, question: memoryview, fields: int) -> bytes:
-    """Send all of a question and read until `fields` NULs came back, or git ended or hangs."""
+    """Send all of a question and read until `fields` NULs came back, or git ended. Raises GitError where it hangs."""
     answer = bytearray()
     poller = select.poll()
     poller.register(from_git, select.POLLIN)
@@ -280,7 +281,7 @@ def _exchange(to_git: int, from_git: int, question: memoryview, fields: int) -> 
     while fields > 0:
         ready = poller.poll(ANSWER_SECONDS_MAX * 1000)
         if not ready:
-            break
+            raise GitError("git check-ignore does not answer")
         for descriptor, _ in ready:
             if descriptor == to_git:
                 try:

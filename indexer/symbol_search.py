@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
-from ctxd.indexer.decode import Unreadable, decode, read_regular
+from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.outline import definitions_named, reference_positions, unpack_imports
 from ctxd.indexer.writer import name_tokens
 
@@ -228,7 +228,7 @@ class Snippets:
         if found.path != self._path:
             self._path, self._lines = found.path, []
             with contextlib.suppress(Unreadable):
-                self._lines = (decode(read_regular(self.root + b"/" + found.path)[0])[1] or b"").split(b"\n")
+                self._lines = (decode(read_inside(self.root, found.path)[0])[1] or b"").split(b"\n")
         if found.line > len(self._lines):
             return ""
         text = self._lines[found.line - 1].decode()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ctxd.indexer import grep, ripgrep
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.decode import PLAIN, Unreadable, decode, read_regular, text_pieces
+from ctxd.indexer.decode import PLAIN, Unreadable, decode, read_inside, text_pieces
 from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -56,7 +56,9 @@ class Search:
     backend: str = "index"
     """One of programs.TEXT_BACKENDS (of FILES_BACKENDS for names): what may spare us files. The answer is the same."""
     files_read: int = 0
-    stopped: bool = False
+    stopped_at: bytes | None = None
+    """The path before which it had to stop, or within which: `stopped_line` lines of it were looked at."""
+    stopped_line: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     binary: list[bytes] = field(default_factory=list)
     """Files that only reading showed to be binary: no row described them yet."""
@@ -102,21 +104,26 @@ class TextSearch:
         for number, path in enumerate(reading):
             if not number % 16:
                 if search.stop():
-                    search.stopped = True
+                    search.stopped_at = path
                     return
                 if not number % 512:
                     search.progress(number, total)
             search.reached = path
             text = self.read(path, search)
-            if text is not None and (first := next(lines := _matching_lines(pattern, text, search), None)) is not None:
+            if (
+                text is not None
+                and (first := next(lines := _matching_lines(pattern, path, text, search), None)) is not None
+            ):
                 yield FileMatches(path, text, itertools.chain((first,), lines))
-        if not search.stopped:
+            if search.stopped_at is not None:
+                return
+        if search.stopped_at is None:
             search.reached = None
 
     def read(self, path: bytes, search: Search) -> bytes | None:
         """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
         try:
-            data, _ = read_regular(self.root + b"/" + path)
+            data, _ = read_inside(self.root, path)
         except Unreadable as error:
             if error.reason != "missing":
                 search.skipped[error.reason] += 1
@@ -132,20 +139,19 @@ class TextSearch:
         # A file that this search found to be binary may or may not be known as such by now: it counts once.
         files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=frozenset(search.binary))
         skipped = Counter(binary=binary) + search.skipped
-        return {"files_searched": files - skipped.total(), "skipped": dict(skipped)}
+        return {"files_searched": max(0, files - skipped.total()), "skipped": dict(skipped)}
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
-        # Order matters: what is not indexed is noted before the index is asked. A file indexed in between is then in the
-        # first set, where the other way round it could be in neither.
-        with self.lock:
-            unindexed = list(self.table.without_content)
-        contents = self._narrow(pattern.trigrams)
-        with self.lock:
-            if contents is None:
-                return self._all(scope, self.table.sorted_paths(), after)
-            known = self.table.contents
-            paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
-        paths.update(file.path for file in unindexed)
+        # Order matters: noted before the index is asked. A file indexed in between is then in the first set, where the other
+        # way round it could be in neither.
+        with self.table.noting_changes(self.lock) as noted:
+            contents = self._narrow(pattern.trigrams)
+            with self.lock:
+                if contents is None:
+                    return self._all(scope, self.table.sorted_paths(), after)
+                known, files = self.table.contents, self.table.files
+                paths = {file.path for id_ in contents if id_ in known for file in known[id_].files}
+                paths.update(file.path for file in noted if file.path in files)
         return iter(sorted(path for path in paths if path >= after and scope.contains(path)))
 
     def _all(self, scope: Scope, paths: list[bytes], after: bytes) -> Iterator[bytes]:
@@ -179,7 +185,7 @@ class TextSearch:
             search.progress(asked, total)
             asked += len(batch)
             yield from self._narrowed(pattern, batch, search, narrowers)
-            if search.stopped:
+            if search.stopped_at is not None:
                 return
             size = min(4 * size, NARROWED_FILES)
         yield from paths
@@ -267,7 +273,7 @@ class TextSearch:
                 return sorted(rest | narrowers[0](pattern, plain, search.stop))
             except ProgramFailed as error:
                 if search.stop():
-                    search.stopped = True
+                    search.stopped_at = paths[0]
                     return []
                 logger.info("a search goes on without it: %s", error)
                 del narrowers[0]
@@ -291,12 +297,14 @@ def _quoted(value: bytes) -> str:
     return '"' + value.decode("latin-1").replace('"', '""') + '"'
 
 
-def _matching_lines(pattern: Pattern, text: bytes, search: Search) -> Iterator[tuple[int, int, int, int, int]]:
+def _matching_lines(
+    pattern: Pattern, path: bytes, text: bytes, search: Search
+) -> Iterator[tuple[int, int, int, int, int]]:
     """Matching lines with their numbers, piece by piece: one call of the regex engine cannot be interrupted."""
     base, number = 0, 1
     for piece in text_pieces(text, PIECE_BYTES):
         if base and search.stop():
-            search.stopped = True
+            search.stopped_at, search.stopped_line = path, number - 1
             return
         counted_to = 0
         for line_start, line_end, match_start, match_end in pattern.line_matches(piece):

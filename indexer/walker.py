@@ -105,6 +105,9 @@ class Walker:
         self.landmark_revision = 0
         """Grows when `landmarks` may have changed."""
         self._scratch = scratch
+        state = os.path.realpath(os.fsencode(os.path.dirname(scratch)))
+        self._state_folder = state[len(root) + 1 :] if state.startswith(root + b"/") else None
+        """ctxd's own state inside the project: whoever indexes his own database never comes to an end."""
         self._binary = shutil.which("git")
         self._places: dict[bytes, _Place] = {}
         self._repositories: dict[bytes, _Repository] = {}
@@ -424,7 +427,7 @@ class Walker:
         questions: dict[_Repository, list[tuple[bytes, bool, bool]]] = {}
         has_own_rules = any(self._own_rules.values())
         for path, is_folder in candidates:
-            if not is_folder and not self.allow_secrets and is_secret(path):
+            if path == self._state_folder or (not is_folder and not self.allow_secrets and is_secret(path)):
                 continue
             included = False
             if has_own_rules:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
-from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular, text_pieces
+from ctxd.indexer.decode import Unreadable, content_hash, decode, read_inside, text_pieces
 from ctxd.indexer.file_table import Content, File, FileTable
 from ctxd.indexer.outline import definition_count, reference_count
 from ctxd.indexer.walker import stamp_of
@@ -81,7 +81,7 @@ class Writer:
             for file in files:
                 version, stamp = file.version, file.stamp
                 try:
-                    data, status = read_regular(self.root + b"/" + file.path)
+                    data, status = read_inside(self.root, file.path)
                 except Unreadable as error:
                     results.append(IndexedFile(file, version, None, error.reason))
                     connection.execute("DELETE FROM file WHERE root_id = ? AND path = ?", (self.root_id, file.path))

@@ -2,13 +2,17 @@ import os
 import random
 import shutil
 
+import pytest
+import sqlean
+
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.view import View
-from ctxd.indexer.database import Database
+from ctxd.indexer import database as database_module
+from ctxd.indexer.database import Database, DatabaseError
 from ctxd.migrations import LATEST
 from ctxd.migrations.steps import MIGRATIONS
-from projects import opened, ready, write
+from projects import opened, ready, until, write
 
 
 def count(project, word):
@@ -120,3 +124,38 @@ def test_contents_nobody_holds_are_collected(project, folder):
         assert project.database.writer_rows(f"SELECT count(*) FROM {table}") == [(1,)]
     assert count(project, "f9") == 1
     assert count(project, "f3") == 0
+
+
+def test_a_database_that_cannot_be_opened_just_now_is_not_thrown_away(home, monkeypatch):
+    monkeypatch.setattr(database_module, "_BUSY_MS", 50)
+    path = str(home / "databases" / "x.db")
+    Database(path).close()
+    other = sqlean.connect(path, isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(DatabaseError, match="locked"):
+        Database(path)
+    other.execute("ROLLBACK")
+    other.close()
+    assert os.listdir(home / "databases") == ["x.db"]
+    Database(path).close()
+
+
+def test_damage_met_while_running_is_told_and_mended_by_a_restart(folder, home, workers):
+    write(folder, {f"{n}.py": f"def f{n}(): return {n}\n" * 50 for n in range(200)})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        path = project.database.path
+        page = project.database.writer_rows("SELECT rootpage FROM sqlite_master WHERE name = 'text_index_data'")[0][0]
+    with open(path, "r+b") as file:  # closed in good order, so that the next start looks at no page but the first
+        file.seek(4096 * (page - 1))
+        file.write(b"\xff" * 4096)
+    with opened(folder, home, workers) as project:
+        write(folder, {f"{n}.py": f"def g{n}(): return {n}\n" for n in range(200)})
+        until(lambda: project.database.problem)
+        assert "`ctxd restart`" in project.database.problem
+        assert count(project, "def g7(") == 1
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert project.database.problem is None
+        assert count(project, "def g7(") == 1

@@ -2,7 +2,8 @@ import os
 
 import pytest
 
-from ctxd.indexer.decode import BINARY, DECODED, PLAIN, Unreadable, decode, read_regular
+from ctxd.indexer import decode as decode_module
+from ctxd.indexer.decode import BINARY, DECODED, PLAIN, Unreadable, decode, read_inside, read_regular
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,34 @@ def test_only_regular_files_are_read(tmp_path):
             read_regular(os.fsencode(path))
         assert error.value.reason == reason
     assert read_regular(os.fsencode(file))[0] == b"x"
+
+
+@pytest.mark.parametrize("by_link", [True, False])
+def test_no_link_leads_out_of_a_project(tmp_path, monkeypatch, by_link):
+    if not by_link:
+        monkeypatch.setattr(decode_module, "_is_at", lambda _descriptor, _path: False)
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "a" / "b", outside / "b"):
+        folder.mkdir(parents=True)
+        (folder / "f").write_text(folder.parent.name)
+    (root / "top").write_bytes(b"x")
+    assert read_inside(os.fsencode(root), b"a/b/f")[0] == b"a"
+    assert read_inside(os.fsencode(root), b"top")[0] == b"x"
+    (root / "a").rename(root / "old")
+    (root / "a").symlink_to(outside)
+    for path in (b"a/b/f", b"nothing/f", b"a/nothing", b"top/f"):
+        with pytest.raises(Unreadable) as error:
+            read_inside(os.fsencode(root), path)
+        assert error.value.reason == "missing"
+
+
+def test_of_a_large_binary_file_only_the_beginning_is_read(tmp_path):
+    image, text, log = tmp_path / "image", tmp_path / "text", tmp_path / "log"
+    with open(image, "wb") as file:
+        file.truncate(1 << 33)
+    data, status = read_regular(os.fsencode(image))
+    assert (decode(data)[0], len(data) < 1 << 21, status.st_size) == (BINARY, True, 1 << 33)
+    text.write_bytes("\ufeffé\n".encode("utf-16-le") * 500_000)
+    log.write_bytes(b"line\n" * 500_000)
+    for path in (text, log):
+        assert read_regular(os.fsencode(path))[0] == path.read_bytes()

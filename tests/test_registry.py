@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import threading
 
 import pytest
 
@@ -11,7 +12,7 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.registry import Registry
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.view import View
-from projects import ready, until, write
+from projects import opened, ready, until, write
 
 
 @pytest.fixture
@@ -71,3 +72,51 @@ def test_settings_that_are_no_table_are_refused_with_their_place(folder):
     write(folder, {"pyproject.toml": "[tool]\nctxd = 3\n"})
     with pytest.raises(config.SettingsError, match=r"pyproject.toml, line 2: tool.ctxd must be a table"):
         config.load("/nonexistent", str(folder), {})
+
+
+def test_ctxd_never_indexes_its_own_state(tmp_path, folder, workers):
+    """Its database would change with every look at it."""
+    home = folder / "state"
+    home.mkdir()
+    write(folder, {"a.txt": "needle\n", "state/b.txt": "needle\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert sorted(project.table.files) == [b"a.txt"]
+
+
+def test_the_state_folder_is_no_project(registry, home):
+    with pytest.raises(ToolError, match="own state"):
+        registry.add(str(home))
+
+
+def test_a_project_opened_again_while_it_is_removed_keeps_its_index(registry, folder, monkeypatch):
+    write(folder, {"a.py": "def f(): pass\n"})
+    first = registry.add(str(folder))
+    until(first.scanned.is_set)
+    closing, opened_again = threading.Event(), threading.Event()
+    close = first.close
+
+    def slow_close():
+        close()
+        closing.set()
+        assert opened_again.wait(30)
+
+    monkeypatch.setattr(first, "close", slow_close)
+    removing = threading.Thread(target=registry.remove, args=(str(folder),))
+    removing.start()
+    assert closing.wait(30)
+    second = registry.add(str(folder))  # as a call of a session that goes on does
+    opened_again.set()
+    removing.join()
+    assert second is not first
+    until(lambda: second.queue.first_pass_done)
+    assert second.queue.problem is None
+    assert os.path.exists(second.database.path)
+
+
+def test_a_removed_project_leaves_no_index_even_where_git_init_came_between(registry, folder):
+    project = registry.add(str(folder))
+    until(project.scanned.is_set)
+    (folder / ".git").mkdir()
+    assert registry.remove(str(folder))
+    assert not os.path.exists(project.database.path)

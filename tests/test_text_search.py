@@ -12,7 +12,7 @@ from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs, names_
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.text_search import Search
 from ctxd.indexer.trigrams import EVERYTHING
-from projects import opened, ready, write
+from projects import opened, ready, until, write
 
 QUERIES = [
     ("alpha", False, True),
@@ -130,7 +130,7 @@ def test_a_program_that_nobody_waits_for_is_killed(folder, home, workers):
         search = Search(stop=lambda: True, backend="rg")
         pattern = compile_pattern("word", is_regex=False, case_sensitive=True)
         assert list(project.text.search(pattern, Scope(), search)) == []
-        assert search.stopped
+        assert search.stopped_at is not None
 
 
 def test_a_rare_word_reads_few_files(folder, home, workers):
@@ -148,6 +148,26 @@ def test_a_rare_word_reads_few_files(folder, home, workers):
             assert search.files_read == (1 if is_narrowed else 301), backend
 
 
+@pytest.mark.parametrize("text", ["a singular needle\n", "a singular needle, rewritten\n"])
+def test_a_file_written_while_the_index_is_asked_is_found(folder, home, workers, monkeypatch, text):
+    write(folder, {"one.txt": "a singular needle\n", "two.txt": "nothing\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        narrow = project.text._narrow
+
+        def interrupted(query):
+            contents = narrow(query)
+            version = project.table.files[b"one.txt"].version
+            write(folder, {"one.txt": text})
+            project.files_now()
+            if "rewritten" in text:  # and indexed: its content is one of which the answer of the index knows nothing
+                until(lambda: not project.table.without_content and project.table.files[b"one.txt"].version > version)
+            return contents
+
+        monkeypatch.setattr(project.text, "_narrow", interrupted)
+        assert [path for path, _ in answer(project, ("singular needle", False, True))] == [b"one.txt"]
+
+
 def test_a_search_stops_when_it_is_told_to(folder, home, workers):
     write(folder, {f"{n}.txt": "word\n" for n in range(200)})
     with opened(folder, home, workers) as project:
@@ -155,5 +175,6 @@ def test_a_search_stops_when_it_is_told_to(folder, home, workers):
         search = Search(stop=lambda: len(found) > 20)
         for match in project.text.search(compile_pattern("word", is_regex=False, case_sensitive=True), Scope(), search):
             found.append(match.path)  # noqa: PERF401 - `stop` looks at it meanwhile
-        assert search.stopped
+        assert search.stopped_at == sorted(project.table.files)[len(found)]
+        assert project.text.coverage(Scope(), search)["files_searched"] == len(found)
         assert len(found) < 60

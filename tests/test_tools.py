@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.tool import TOOLS, Call, ToolError, make_cursor
+from ctxd.daemon.tools.search import TextParams
 from ctxd.daemon.view import View
 from projects import opened, ready, write
 
@@ -57,6 +58,7 @@ def view(project):
         ("search_text_pattern", {"query": "a\nb"}, ["line"]),
         ("search_text_pattern", {"query": "x", "file_extensions": [""]}, ["file_extensions"]),
         ("search_text_pattern", {"query": "x", "cursor": "garbage!"}, ["cursor"]),
+        ("find_symbol_occurrences", {"symbol_name": "x", "cursor": "W1tbW1tb" * 9_000}, ["cursor"]),
         ("search_text_pattern", {"query": "x", "max_tokens": 1}, ["max_tokens", "200"]),
         (
             "find_symbol_occurrences",
@@ -120,6 +122,12 @@ def test_errors_have_the_shape_of_their_specification(view):
         "error": "RuntimeError: m. h",
     }
     assert TOOLS["search_project_code"].error(ToolError("m"))["error"] == "ValueError: m"
+
+
+@pytest.mark.parametrize("place", [[], ["a"], ["a", "b"], [1, 1], [None, 1], ["\u20ac", 1], ["a", 1, 2], ["a", True]])
+def test_a_cursor_that_was_tampered_with_is_refused(view, place):
+    cursor = make_cursor(TextParams(query="x"), place)
+    assert "cursor" in error(view, "search_text_pattern", query="x", cursor=cursor)
 
 
 def test_a_cursor_of_another_query_is_refused(view, folder):
@@ -211,8 +219,9 @@ def test_odd_files_are_answered_for(view, project, folder):
     assert call(view, "search_text_pattern", query="needle", target_paths=["binary.txt"])["coverage"]["skipped"] == {
         "binary": 1
     }
-    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"]["skipped"] == {
-        "ignored": 1
+    assert call(view, "search_text_pattern", query="needle", target_paths=["fifo.txt"])["coverage"] == {
+        "files_searched": 0,
+        "skipped": {"ignored": 1},
     }
     assert "no file" in error(view, "search_text_pattern", query="x", target_paths=["dangling.txt"])
     assert call(view, "search_text_pattern", query="needle", target_paths=["loop/latin.txt"])["match_count"] == 1
@@ -280,3 +289,12 @@ def _assert_unreadable_is_counted(folder, home, workers):
         assert found["coverage"] == {"files_searched": 1, "skipped": {"unreadable": 1}}, found
         (folder / "b.txt").chmod(0o600)
         assert call(view, "search_text_pattern", query="needle")["match_count"] == 2
+
+
+def test_a_search_that_ran_out_of_time_vouches_for_nothing_and_goes_on_with_its_cursor(view, folder):
+    write(folder, {"a.txt": "needle\n"})
+    ready(view.project)
+    late = TOOLS["search_text_pattern"].call(Call(view, ends_at=0), {"query": "needle"})
+    assert (late["timed_out"], late["total_is_exact"]) == (True, False)
+    assert late["coverage"]["files_searched"] == 0
+    assert call(view, "search_text_pattern", query="needle", cursor=late["next_cursor"])["match_count"] == 1

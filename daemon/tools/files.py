@@ -56,7 +56,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     stale = view.project.files_now()
     scope = view.scope((view.resolve(params.path),))
     search = Search(stop=call.stop, backend=view.files_backend)
-    page = Page(params)
+    page = Page(params, str)
     after = page.place[0].encode("latin-1") if page.place else None
     try:
         for path in view.project.names.search(params.name_pattern, scope, search, base=view.folder, after=after):
@@ -65,7 +65,7 @@ def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     except GlobError as error:
         raise ToolError(f"Invalid name_pattern {params.name_pattern!r}: {error}") from None
     result: dict[str, Any] = {"files": page.results, "total_found": page.total}
-    result |= page.tail(stopped=search.stopped, timed_out=call.timed_out())
+    result |= page.tail(stopped=search.stopped_at is not None, timed_out=call.timed_out())
     if not page.results:
         result["coverage"] = listed_coverage(view, scope)
     if stale:
@@ -123,7 +123,7 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
         include=path_patterns("includePatterns", params.include_patterns, view),
         exclude=path_patterns("excludePatterns", params.exclude_patterns, view),
     )
-    page = Page(params, results_max=params.limit)
+    page = Page(params, int, int, int, int, str, results_max=params.limit)
     last = (*page.place[:-1], page.place[-1].encode("latin-1")) if page.place else ()
     stale = view.project.files_now()
     search = Search(stop=call.stop, backend=view.files_backend)
@@ -142,9 +142,9 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
         "totalResults": len(page.results),
         "totalMatched": len(ranks),
         "results": page.results,
-        **page.tail(stopped=search.stopped, timed_out=call.timed_out(), cursor="nextCursor"),
+        **page.tail(stopped=search.stopped_at is not None, timed_out=call.timed_out(), cursor="nextCursor"),
     }
-    if not search.stopped:
+    if search.stopped_at is None:
         result.pop("total_is_exact", None)  # totalMatched is, whatever the page left uncounted
     if not page.results:
         result["coverage"] = listed_coverage(view, scope)
@@ -246,7 +246,7 @@ def search_project_code(call: Call, params: ProjectParams) -> dict[str, Any]:
     pattern = pattern_of(params.pattern, is_regex=True, case_sensitive=True)
     asked = (call.view.resolve(params.path),)
     scope = call.view.scope(asked, _extensions(params.file_type), hidden=params.include_hidden)
-    page = Page(params, results_max=params.max_results)
+    page = Page(params, str, int, results_max=params.max_results)
     query = TextQuery(call, pattern, scope)
     query.fill(page, lambda line: _project_match(call, params, line))
     stats = {"files_searched": query.coverage()["files_searched"], "total_matches": page.total}

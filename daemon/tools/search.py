@@ -93,7 +93,7 @@ class TextParams(Params):
 )
 def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
     pattern = pattern_of(params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
-    page = Page(params)
+    page = Page(params, str, int)
     query = TextQuery(call, pattern, _scope(call, params.target_paths, params.file_extensions))
     query.fill(page, lambda line: _text_match(call, params, pattern, line))
     return {
@@ -215,27 +215,32 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         }
     if missing:
         stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
-    page = Page(params)
+    page = Page(params, int, str, int, int)
     rank, place, line, column = page.place or (0, "", 0, 0)
     path = place.encode("latin-1")
     snippets = Snippets(project.root)
     stopped = False
-    for found in project.symbols.occurrences(
-        params.symbol_name,
-        scope,
-        call.stop,
-        definitions=params.find_definitions,
-        references=params.find_references,
-        language=language,
-        after=(rank, path),
-    ):
-        if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
-            lambda one=found: _shown(call, one, snippets),
-            [found.rank, found.path.decode("latin-1"), found.line, found.column],
+    with project.table.noting_changes(project.lock) as noted:
+        for found in project.symbols.occurrences(
+            params.symbol_name,
+            scope,
+            call.stop,
+            definitions=params.find_definitions,
+            references=params.find_references,
+            language=language,
+            after=(rank, path),
         ):
-            break
-    else:
-        stopped = call.stop()
+            if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
+                lambda one=found: _shown(call, one, snippets),
+                [found.rank, found.path.decode("latin-1"), found.line, found.column],
+            ):
+                break
+        else:
+            stopped = call.stop()
+        with project.lock:
+            changed = project.waiting_for_symbols(noted, scope)
+    if changed and not stale:
+        stale = {"pending_files": changed, "reason": "files were written while their symbols were looked up"}
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_occurrences_found",
         "occurrences": page.results,

@@ -163,7 +163,7 @@ def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
         include = path_filter(params.file_pattern, call.view.folder)
     except GlobError as error:
         raise ToolError(f"Invalid file_pattern {params.file_pattern!r}: {error}") from None
-    page = Page(params)
+    page = Page(params, str, int)
     query = TextQuery(call, pattern, call.view.scope((call.view.resolve(params.path),), include=include))
 
     def shown(line: Line) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _grouped(call: Call, params: InFilesParams) -> dict[str, Any]:
     )
     if "camel_max_tokens" in params.model_fields_set:
         params.max_tokens, params.camel_max_tokens = params.camel_max_tokens, 20_000
-    page = Page(params, results_max=params.limit)
+    page = Page(params, str, int, bool, results_max=params.limit)
     path, matches, is_exact = page.place or ("", 0, True)
     after = path.encode("latin-1")
     enough = matches + RESULTS_MAX
@@ -218,7 +218,7 @@ def _grouped(call: Call, params: InFilesParams) -> dict[str, Any]:
         "totalMatches": matches,
         "filesSearched": query.coverage()["files_searched"],
         "results": page.results,
-        **query.tail(page, cursor="nextCursor"),
+        **query.tail(page, cursor="nextCursor", goes_on=False),
     }
     return result if is_exact else {**result, "total_is_exact": False}
 

@@ -1,9 +1,14 @@
 """An MCP session with the real daemon, through the real relay."""
 
+import array
+import fcntl
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -12,7 +17,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from processes import COMMAND, until
+from processes import COMMAND, Site, until
 
 SOURCE = {
     "pkg/__init__.py": "",
@@ -166,6 +171,24 @@ def test_a_closed_client_leaves_no_process_behind(project):
     until(lambda: not left(), 5)
 
 
+def test_a_client_that_leaves_before_its_answers_is_no_bug(project):
+    assert project.run("start").returncode == 0
+    calls = [{"jsonrpc": "2.0", "id": n, "method": "tools/list", "params": {}} for n in range(2, 40)]
+    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    lines = [
+        {"ctxd": 1, "want": "mcp", "cwd": str(project.folder), "root": str(project.folder)},
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": first},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        *calls,
+    ]
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(project.home / "ctxd.sock"))
+        client.sendall("".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert project.run("search", "Cart").returncode == 0
+    assert project.run("stop").returncode == 0
+    assert "a connection ended" not in (project.home / "ctxd.log").read_text()
+
+
 def test_projects_survive_a_restart(project):
     assert project.run("restart").returncode == 0
     assert project.run("status", "--wait", "ready").returncode == 0
@@ -244,3 +267,55 @@ def test_exit_codes_of_status(site, project):
     started = time.monotonic()
     assert subprocess.run([*COMMAND, "start"], env=project.environment, check=False).returncode == 0
     assert time.monotonic() - started < 30
+
+
+def test_a_line_that_is_no_message_never_breaks_into_an_answer(project):
+    (project.folder / "long.txt").write_text("needle in a long line of a large answer\n" * 20_000)
+    project.run("start")
+    with socket.socket(socket.AF_UNIX) as host:
+        host.connect(str(project.home / "ctxd.sock"))
+        host.settimeout(30)
+        lines = host.makefile("rb")
+
+        def send(**message):
+            host.sendall(json.dumps(message).encode() + b"\n")
+
+        send(ctxd=1, want="mcp", cwd=str(project.folder), root=str(project.folder))
+        assert json.loads(lines.readline())["ok"]
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+        send(jsonrpc="2.0", id=0, method="initialize", params=client)
+        assert json.loads(lines.readline())["id"] == 0
+        send(jsonrpc="2.0", method="notifications/initialized")
+        arguments = {"query": "needle", "max_tokens": 100_000, "context_lines": 10}
+        for id_ in range(1, 5):
+            params = {"name": "search_text_pattern", "arguments": arguments}
+            send(jsonrpc="2.0", id=id_, method="tools/call", params=params)
+        waiting = array.array("i", [0])
+
+        def is_held_up():
+            fcntl.ioctl(host.fileno(), termios.FIONREAD, waiting)
+            return waiting[0] > 100_000  # of answers of 500,000 that nobody reads
+
+        until(is_held_up)
+        host.sendall(b"{ not json\n" + b"[" * 100_000 + b"\n")
+        answers = [json.loads(lines.readline()) for _ in range(6)]
+        assert sorted(answer["id"] for answer in answers if answer["id"]) == [1, 2, 3, 4]
+        assert [answer["error"]["code"] for answer in answers if answer["id"] is None] == [-32700, -32700]
+        lines.close()
+
+
+def test_a_daemon_whose_folder_was_deleted_leaves_the_next_one_its_socket(tmp_path):
+    base = tmp_path / "site"
+    base.mkdir()
+    site = Site(base)
+    site.run("start")
+    old = site.daemon_pid()
+    shutil.rmtree(site.home)
+    site.run("start")
+    new = site.daemon_pid()
+    try:
+        assert old != new
+        until(lambda: not Path(f"/proc/{old}").exists())
+        assert site.status()["daemon"]["pid"] == new
+    finally:
+        site.close()
