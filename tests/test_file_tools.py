@@ -469,7 +469,13 @@ QUESTIONS = [
 
 
 def answer(view, tool, arguments):
-    found = call(view, tool, **arguments)
+    """What a call says once the machine, however busy, has looked at all changes in time."""
+
+    def fresh():
+        found = call(view, tool, **arguments)
+        return None if "stale" in found else found
+
+    found = until(fresh)
     if "stats" in found:
         del found["stats"]["elapsed_ms"]
     return found
