@@ -12,22 +12,16 @@ from typing_extensions import TypedDict
 
 from ctxd.daemon.text_query import Line, TextQuery, listed_coverage, path_patterns, pattern_of
 from ctxd.daemon.tool import RESULTS_MAX, Call, CamelParams, Page, Params, ToolError, tool
-from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, Coverage, Stale
+from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Listed
 from ctxd.indexer.file_ranking import rank_files
 from ctxd.indexer.file_table import extension_of
 from ctxd.indexer.glob import GlobError
 from ctxd.indexer.text_search import Search
 
 
-class NamesResult(TypedDict):
+class NamesResult(Listed):
     files: list[str]
     total_found: int
-    total_is_exact: NotRequired[bool]
-    truncated: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    next_cursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
 
 
 class NamesParams(Params):
@@ -83,18 +77,12 @@ class FoundFile(TypedDict):
     extension: str
 
 
-class FinderResult(TypedDict):
+class FinderResult(CamelListed):
     success: bool
     query: str
     totalResults: int
     totalMatched: int
     results: list[FoundFile]
-    total_is_exact: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    truncated: NotRequired[bool]
-    nextCursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
 
 
 class FinderParams(CamelParams):
@@ -200,16 +188,10 @@ class ProjectStats(TypedDict):
     elapsed_ms: float
 
 
-class ProjectResult(TypedDict):
+class ProjectResult(Listed):
     results: list[ProjectMatch]
     stats: ProjectStats
     error: str | None
-    total_is_exact: NotRequired[bool]
-    truncated: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    next_cursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
 
 
 class ProjectParams(Params):

@@ -32,6 +32,26 @@ class Coverage(TypedDict):
     skipped: dict[str, int]
 
 
+# No docstrings in these: pydantic would put them into every tool's schema.
+
+
+class Completeness(TypedDict):
+    total_is_exact: NotRequired[bool]
+    truncated: NotRequired[bool]
+    coverage: NotRequired[Coverage]
+    stale: NotRequired[Stale]
+
+
+class Listed(Completeness):
+    timed_out: NotRequired[bool]
+    next_cursor: NotRequired[str]
+
+
+class CamelListed(Completeness):
+    timed_out: NotRequired[bool]
+    nextCursor: NotRequired[str]
+
+
 class Progress(TypedDict):
     done: int
     total: int
@@ -53,16 +73,10 @@ class TextMatch(TypedDict):
     line_truncated: NotRequired[bool]
 
 
-class TextResult(TypedDict):
+class TextResult(Listed):
     status: Literal["success", "no_matches_found", "error"]
     matches: list[TextMatch]
     match_count: int
-    total_is_exact: NotRequired[bool]
-    truncated: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    next_cursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
     error_message: NotRequired[str]
 
 
@@ -155,16 +169,10 @@ class SymbolOccurrence(TypedDict):
     snippet: str
 
 
-class SymbolResult(TypedDict):
+class SymbolResult(Listed):
     status: Literal["success", "no_occurrences_found", "indexing_required", "error"]
     occurrences: list[SymbolOccurrence]
     occurrence_count: int
-    total_is_exact: NotRequired[bool]
-    truncated: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    next_cursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
     progress: NotRequired[Progress]
     error_message: NotRequired[str]
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from ctxd.daemon.text_query import Line, TextQuery, path_patterns, pattern_of
 from ctxd.daemon.tool import RESULTS_MAX, Call, Page, Params, ToolError, cut, size_of, tool
-from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, Coverage, Stale
+from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Completeness
 from ctxd.indexer.glob import GlobError, path_filter
 from ctxd.indexer.pattern import Pattern
 from ctxd.indexer.text_search import FileMatches
@@ -44,16 +44,12 @@ class FlatMatch(TypedDict):
     line_truncated: NotRequired[bool]
 
 
-class FlatResult(TypedDict):
+class FlatResult(Completeness):
     matches: list[FlatMatch]
     total_matches: int
     files_searched: int
     timed_out: bool
-    total_is_exact: NotRequired[bool]
-    truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
 
 
 class FileOfMatches(TypedDict):
@@ -77,19 +73,13 @@ class Group(TypedDict):
     totalMatches: NotRequired[int]
 
 
-class GroupedResult(TypedDict):
+class GroupedResult(CamelListed):
     success: bool
     query: str
     totalFiles: int
     totalMatches: int
     filesSearched: int
     results: list[Group]
-    total_is_exact: NotRequired[bool]
-    timed_out: NotRequired[bool]
-    truncated: NotRequired[bool]
-    nextCursor: NotRequired[str]
-    coverage: NotRequired[Coverage]
-    stale: NotRequired[Stale]
 
 
 class InFilesParams(Params):
