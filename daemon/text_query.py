@@ -26,11 +26,14 @@ class Line:
     """One matching line; offsets are in the file's canonical text, which holds its neighbours."""
 
     found: FileMatches
-    number: int
     start: int
     end: int
     match_start: int
     match_end: int
+
+    @property
+    def number(self) -> int:
+        return self.found.number_of(self.start)
 
     @property
     def raw(self) -> bytes:
@@ -111,17 +114,17 @@ class TextQuery:
         return self.project.text.search(self.pattern, self.scope, self.search, after=after)
 
     def fill(self, page: Page, make: Callable[[Line], dict[str, Any]], *, exclude: Pattern | None = None) -> None:
-        """Put every matching line on `page`, but those that `exclude` matches too; `make` is asked for what is shown only."""
-        path, number = page.place or ("", 0)
+        """Put every matching line on `page`, from the offset of its place on, but those that `exclude` matches too; `make` is asked for what is shown only."""
+        path, looked_at = page.place or ("", 0)
         after = path.encode("latin-1")
         for found in self.files(after):
-            skip = number if found.path == after else 0
+            skipped = looked_at if found.path == after else 0
             place = found.path.decode("latin-1")
             for spans in found.lines:
-                line = Line(found, *spans)
-                if line.number <= skip or (exclude is not None and _matches(exclude, line.raw)):
+                start, end = spans[:2]
+                if start < skipped or (exclude is not None and _matches(exclude, found.text[start:end])):
                     continue
-                if not page.add(lambda one=line: make(one), [place, line.number]):
+                if not page.add(lambda one=found, at=spans: make(Line(one, *at)), [place, end + 1]):
                     return
 
     def coverage(self) -> dict[str, Any]:
@@ -133,7 +136,7 @@ class TextQuery:
     def tail(self, page: Page, *, cursor: str = "next_cursor", goes_on: bool = True) -> dict[str, Any]:
         """The fields that say how complete and how current the answer is; with `goes_on`, where a stopped search goes on."""
         at = self.search.stopped_at
-        place = [at.decode("latin-1"), self.search.stopped_line] if goes_on and at is not None else None
+        place = [at.decode("latin-1"), self.search.stopped_offset] if goes_on and at is not None else None
         fields = page.tail(stopped=at is not None, timed_out=self.call.timed_out(), stopped_at=place, cursor=cursor)
         if not page.results or self.search.skipped or self._left_out or at is not None:
             fields["coverage"] = self.coverage()

@@ -27,6 +27,7 @@ CALL_SECONDS = 9.0  # a call answers within 10 s, with what it has by then
 TOKEN_BYTES = 4
 RESULTS_MAX = 1_000
 LINE_CHARS_MAX = 500  # a longer line is cut around its match
+_COMPACT_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class ToolError(Exception):
@@ -312,7 +313,7 @@ class Page:
 
 def size_of(result: Any) -> int:
     """Bytes of a result as it is sent."""
-    return len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    return len(_COMPACT_JSON.encode(result).encode("utf-8", "replace"))
 
 
 def make_cursor(params: Params, place: list[Any]) -> str:

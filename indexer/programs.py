@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 TEXT_BACKENDS = ("index", "rg", "grep", "python")
 """In the order in which one that cannot answer is passed over for the next; the last one always can."""
@@ -87,20 +87,18 @@ def files_from(
     """Those of `paths`, given to a grep as arguments, that it prints; raises ProgramFailed."""
     found: set[bytes] = set()
     for batch in _batches(paths):
-        operands = [b"./-" if path == b"-" else path for path in batch]  # a bare dash is their standard input
-        found |= names_from([*command, "--", *operands], folder, stop, found_nothing=1)
+        if b"-" in batch:  # a bare dash is their standard input
+            batch[batch.index(b"-")] = b"./-"
+        found |= names_from([*command, "--", *batch], folder, stop, found_nothing=1)
     return found
 
 
-def _batches(paths: Iterable[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for path in paths:
-        cost = len(path) + 9  # its NUL and its pointer
-        if batch and size + cost > _ARGUMENT_BYTES_MAX:
-            yield batch
-            batch, size = [], 0
-        batch.append(path)
-        size += cost
-    if batch:
-        yield batch
+def _batches(paths: list[bytes]) -> Iterator[list[bytes]]:
+    first, size = 0, 0
+    for at, length in enumerate(map(len, paths)):
+        size += length + 9  # its NUL and its pointer
+        if size > _ARGUMENT_BYTES_MAX and at > first:
+            yield paths[first:at]
+            first, size = at, length + 9
+    if first < len(paths):
+        yield paths[first:]

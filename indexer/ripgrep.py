@@ -13,7 +13,8 @@ from ctxd.indexer.programs import files_from
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_COMMAND = ("--no-config", "--no-mmap", "--text", "--no-messages", "--files-with-matches", "--null")
+# Files named one by one are searched whatever is ignored; without --no-ignore it reads the rules of their folders all the same.
+_COMMAND = ("--no-config", "--no-ignore", "--no-mmap", "--text", "--no-messages", "--files-with-matches", "--null")
 _NOT_PLAIN = r"(?-u:[\x80-\xff\r\x00])"
 
 

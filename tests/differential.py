@@ -160,7 +160,8 @@ def check(project, files, asked, *, ripgrep):
 
 def _lines(project, pattern, backend):
     search = Search(stop=lambda: False, backend=backend)
-    return {found.path: list(found.lines) for found in project.text.search(pattern, Scope(), search)}
+    found = project.text.search(pattern, Scope(), search)
+    return {one.path: [(one.number_of(spans[0]), *spans) for spans in one.lines] for one in found}
 
 
 def _difference(one, other):

@@ -48,7 +48,10 @@ def files(chance):
 def answer(project, query, backend="index"):
     pattern = compile_pattern(query[0], is_regex=query[1], case_sensitive=query[2])
     search = Search(stop=lambda: False, backend=backend)
-    return [(m.path, [line[:3] for line in m.lines]) for m in project.text.search(pattern, Scope(), search)]
+    return [
+        (m.path, [(m.number_of(line[0]), *line[:2]) for line in m.lines])
+        for m in project.text.search(pattern, Scope(), search)
+    ]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -214,15 +214,15 @@ def _grouped(call: Call, params: InFilesParams) -> dict[str, Any]:
 
 
 def _occurrences(pattern: Pattern, found: FileMatches) -> Iterator[Occurrence]:
-    for number, start, end, _, _ in found.lines:
+    for start, end, _, _ in found.lines:
         line = found.text[start:end]
         for first, last in pattern.matches_in_line(line):
-            yield number, line, first, last
+            yield start, line, first, last
 
 
 def _group(call: Call, found: FileMatches, occurrences: list[Occurrence], total: int, page: Page) -> dict[str, Any]:
     path = call.view.shown(found.path)
-    matches = [_match(*one) for one in occurrences]
+    matches = [_match(found.number_of(start), line, first, last) for start, line, first, last in occurrences]
     group: dict[str, Any] = {
         "file": {"name": path.rpartition("/")[2], "path": path, "type": "file"},
         "matches": matches,
