@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.characters import Ranges
 
-STRINGS_MAX = 16  # alternatives followed side by side; beyond, they are turned into trigrams
+STRINGS_MAX = 100  # alternatives followed side by side, such as two digits; beyond, they are turned into trigrams
+SEAM_MAX = 260  # alternatives where two parts meet: a letter and a digit
 CLASS_CHARS_MAX = 64  # a larger class is any character
 CONJUNCTION_MAX = 64  # trigrams of one conjunction: the index asks for the few rarest
 TRIGRAMS_MAX = 1000  # of a whole query, beyond which the index does not pay
-SEQUENCE_MAX = 1000  # parts of one sequence looked at
+SEQUENCE_MAX = 250  # parts of one sequence looked at: one takes up to a millisecond
 OPTIONS_MAX = 300  # more words than this have more than TRIGRAMS_MAX
 
 _FOLDED = bytes(
@@ -64,7 +65,10 @@ def fold(data: bytes) -> bytes:
 def plan(tree: Node) -> TrigramQuery:
     """What the index can be asked for on behalf of `tree`."""
     query = _plan(tree).required()
-    return query if _count(query) <= TRIGRAMS_MAX else EVERYTHING
+    parts = sorted(query.parts, key=_count) if isinstance(query, AllOf) else [query]
+    total = 0
+    kept = [part for part in parts if (total := total + _count(part)) <= TRIGRAMS_MAX]
+    return query if len(kept) == len(parts) else _all_of(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +146,29 @@ def _then(left: _Matches, right: _Matches) -> _Matches:
         return _Matches(
             _cut(both.prefixes, slice(2)), _cut(both.suffixes, slice(-2, None)), both.required(), exact=False
         )
-    # Only trigrams across the seam are new: two bytes on either side hold them all.
-    seam = [a + b for a in _cut(left.suffixes, slice(-2, None)) for b in _cut(right.prefixes, slice(2))]
-    query = _all_of([left.required(), _holding_any(seam), right.required()])
+    query = _all_of([left.required(), _across(left.suffixes, right.prefixes), right.required()])
     prefixes, suffixes = left.prefixes, right.suffixes
     if left.exact:
-        prefixes = frozenset(a + b for a in left.prefixes for b in _cut(right.prefixes, slice(2)))
+        prefixes = _joined([(prefixes, _cut(right.prefixes, slice(length))) for length in (2, 1)]) or prefixes
     if right.exact:
-        suffixes = frozenset(a + b for a in _cut(left.suffixes, slice(-2, None)) for b in right.suffixes)
+        suffixes = _joined([(_cut(left.suffixes, slice(-length, None)), suffixes) for length in (2, 1)]) or suffixes
     return _Matches(_cut(prefixes, slice(2)), _cut(suffixes, slice(-2, None)), query, exact=False)
+
+
+def _across(suffixes: frozenset[bytes], prefixes: frozenset[bytes]) -> TrigramQuery:
+    """The trigrams across the seam of two parts: two bytes on either side hold them all."""
+    last, first = _cut(suffixes, slice(-2, None)), _cut(prefixes, slice(2))
+    if whole := _joined([(last, first)]):
+        return _holding_any(whole)
+    halves = [(last, _cut(first, slice(1))), (_cut(last, slice(-1, None)), first)]
+    return _all_of(_holding_any(_joined([half])) for half in halves if _joined([half]))
+
+
+def _joined(pairs: Iterable[tuple[frozenset[bytes], frozenset[bytes]]]) -> frozenset[bytes]:
+    """All strings of the first of `pairs` that makes few enough; none where each makes too many."""
+    few = (pair for pair in pairs if len(pair[0]) * len(pair[1]) <= SEAM_MAX)
+    left, right = next(few, (frozenset(), frozenset()))
+    return frozenset(a + b for a in left for b in right)
 
 
 def _either(options: list[_Matches]) -> _Matches:
