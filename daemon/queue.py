@@ -41,6 +41,10 @@ SWEEP_SLICE_SECONDS = 0.01  # of a sweep, between which answers get the lock
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
 JOBS_IN_FLIGHT_PER_WORKER = 4  # enough that no worker waits for the next job
 COLLECT_SECONDS = 300.0
+COLLECT_SHARE = 0.02  # of the files, indexed since it was done last, but at least BATCH_FILES_MAX
+MERGE_SHARE = (
+    0.05  # files indexed since all segments were merged: what they hold is found in many places, and takes a third more
+)
 OPTIMIZE_SHARE = 0.05  # files newly indexed in a first pass, below which optimizing costs more than it gives
 WITHOUT_OUTLINE = frozenset({"too_large", "failed"})
 
@@ -68,6 +72,8 @@ class IndexingThread(threading.Thread):
         self._indexed = 0
         self._results: queue.SimpleQueue[tuple[int, Future[ParseResult]]] = queue.SimpleQueue()
         self._swept_at = self._collected_at = time.monotonic()
+        self._collected_indexed = self._merged_indexed = 0
+        self._untidy = False
 
     def run(self) -> None:
         while not self._closing:
@@ -277,17 +283,24 @@ class IndexingThread(threading.Thread):
         return True
 
     def _tidy(self) -> bool:
-        """A little upkeep while nothing else is to do."""
+        """A little upkeep while nothing else is to do; whether there may be more."""
         now = time.monotonic()
-        if now - self._collected_at > COLLECT_SECONDS:
+        enough = max(len(self.project.table) * COLLECT_SHARE, BATCH_FILES_MAX)
+        if now - self._collected_at > COLLECT_SECONDS or self._indexed - self._collected_indexed > enough:
             with self.project.lock:
                 self.without_outline = {id_: content for id_, content in self.without_outline.items() if content.files}
             if self.project.writer.collect():
                 return True
-            self._collected_at = now
-            self.project.writer.merge_text()
-            self.project.database.shrink()
-        return False
+            self._collected_at, self._collected_indexed = now, self._indexed
+            self._untidy = True
+            if self._indexed - self._merged_indexed > len(self.project.table) * MERGE_SHARE:
+                self._merged_indexed = self._indexed
+                self.project.writer.begin_merging()
+        if self._untidy:
+            self._untidy = self.project.writer.tidy()
+            if not self._untidy:
+                self.project.database.shrink()
+        return self._untidy
 
     def probe(self) -> None:
         """Find out which files are plain, so that a program may narrow them while there is no index (1.5 s for 78,000 files)."""

@@ -85,6 +85,7 @@ class Database:
     def _connect(self, cache_kib: int) -> Any:
         # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
         connection = _sqlite.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in a new file only
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")

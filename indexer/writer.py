@@ -32,9 +32,13 @@ TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narr
 BATCH_FILES_MAX = 200  # longer transactions make readers wait: p99 3.5 ms at 200 rows, 11.7 at 5,000
 BATCH_BYTES_MAX = 4_000_000
 KEEP_UNUSED_SECONDS = 7 * 24 * 3600  # a branch left is often a branch returned to
-KEEP_UNUSED_SHARE = 0.25  # of the contents in use; the oldest beyond it are collected at once
+KEEP_UNUSED_SHARE = 0.05  # of the text rows in use; the longest unused beyond it are collected at once
+KEEP_UNUSED_ROWS = 200  # kept whatever the share
+FREE_SHARE = 0.05  # of the database that may be free pages
 COMMON_PART = 20  # a trigram in more than one row of so many is common
-_MERGE_PAGES = 64  # of the text index in one idle step: a few ms
+_INDEXES = ("text_index", "symbol_name")
+_MERGE_PAGES = 64  # of an index in one idle step: a few ms
+_VACUUM_PAGES = 256  # of the database in one
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +88,15 @@ class Writer:
                     data, status = read_inside(self.root, file.path)
                 except Unreadable as error:
                     results.append(IndexedFile(file, version, None, error.reason))
-                    connection.execute("DELETE FROM file WHERE root_id = ? AND path = ?", (self.root_id, file.path))
+                    self._forget(connection, file.path, now)
                     continue
                 if stamp_of(status) != stamp:
                     results.append(IndexedFile(file, version, None, "changed"))
                     continue
+                self._forget(connection, file.path, now)
                 content = self._content_of(connection, file.path, data, now)
                 connection.execute(
-                    "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO file VALUES (?, ?, ?, ?, ?)",
                     (self.root_id, file.path, file.size, stamp, content.id),
                 )
                 results.append(IndexedFile(file, version, content))
@@ -126,17 +131,27 @@ class Writer:
         if text is not None:
             for piece in text_pieces(text, TEXT_ROW_BYTES):
                 cursor = connection.execute("INSERT INTO text_row (content_id) VALUES (?)", (content.id,))
+                # A line that occurs twice has no trigrams of its own: leaving it out saves a tenth of the time.
+                lines = b"\n".join(dict.fromkeys(piece.split(b"\n")))
                 connection.execute(
-                    "INSERT INTO text_index (rowid, text) VALUES (?, ?)", (cursor.lastrowid, piece.decode("latin-1"))
+                    "INSERT INTO text_index (rowid, text) VALUES (?, ?)", (cursor.lastrowid, lines.decode("latin-1"))
                 )
         connection.execute("UPDATE content SET text_revision = ? WHERE id = ?", (TEXT_REVISION, content.id))
         return content
 
     def forget_files(self, paths: Iterable[bytes]) -> None:
+        now = int(time.time())
         with self.database.transaction() as connection:
-            connection.executemany(
-                "DELETE FROM file WHERE root_id = ? AND path = ?", ((self.root_id, path) for path in paths)
-            )
+            for path in paths:
+                self._forget(connection, path, now)
+
+    def _forget(self, connection: Any, path: bytes, now: int) -> None:
+        """Its content may be unused from now on."""
+        gone = connection.execute(
+            "DELETE FROM file WHERE root_id = ? AND path = ? RETURNING content_id", (self.root_id, path)
+        ).fetchall()
+        for (content_id,) in gone:
+            connection.execute("UPDATE content SET last_used = ? WHERE id = ?", (now, content_id))
 
     def write_symbols(self, content_id: int, outcome: str, reason: str | None, packed: Packed | None) -> None:
         """Replace what is known of the symbols of one content. Call inside `database.transaction()`."""
@@ -178,35 +193,55 @@ class Writer:
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO symbol_name (symbol_name) VALUES ('optimize')")
 
-    def merge_text(self) -> bool:
-        """One small step of merging segments; whether it did anything."""
+    def begin_merging(self) -> None:
+        """Have all segments of the text and of the name index merged into one each, by the steps of `tidy`."""
+        with self.database.lock:
+            for index in _INDEXES:
+                self.database.writer.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', -{_MERGE_PAGES})")
+
+    def tidy(self) -> bool:
+        """One small step of merging segments, or of giving free pages back; whether there may be more to do."""
         with self.database.lock:
             writer = self.database.writer
-            before = writer.total_changes
-            writer.execute(f"INSERT INTO text_index (text_index, rank) VALUES ('merge', {_MERGE_PAGES})")
-            return writer.total_changes - before > 1
+            for index in _INDEXES:
+                before = writer.total_changes
+                writer.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', {_MERGE_PAGES})")
+                if writer.total_changes - before > 1:
+                    return True
+            pages, free = (writer.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
+            if free <= FREE_SHARE * pages:
+                return False
+            writer.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+            return writer.execute("PRAGMA freelist_count").fetchone()[0] < free
 
     def collect(self) -> int:
         """Delete contents that no file holds any more and that are old or too many; at most one batch. Returns how many."""
         now = int(time.time())
-        with self.database.transaction() as connection:
-            used = connection.execute("SELECT count(DISTINCT content_id) FROM file").fetchone()[0]
+        with self.database.reader() as connection:
+            rows = connection.execute("SELECT count(*) FROM text_row").fetchone()[0]
             unused = connection.execute(
-                """SELECT id, last_used FROM content WHERE NOT EXISTS
-                   (SELECT 1 FROM file WHERE content_id = content.id) ORDER BY last_used"""
+                """SELECT id, last_used, (SELECT count(*) FROM text_row WHERE content_id = content.id) FROM content
+                   WHERE NOT EXISTS (SELECT 1 FROM file WHERE content_id = content.id) ORDER BY last_used"""
             ).fetchall()
-            surplus = len(unused) - max(int(used * KEEP_UNUSED_SHARE), BATCH_FILES_MAX)
-            doomed = [
-                id_
-                for position, (id_, last_used) in enumerate(unused)
-                if position < surplus or now - last_used > KEEP_UNUSED_SECONDS
-            ][:BATCH_FILES_MAX]
-            for id_ in doomed:
-                self._delete_text_rows(connection, id_)
-                connection.execute("DELETE FROM symbol WHERE content_id = ?", (id_,))
-                connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (id_,))
-                connection.execute("DELETE FROM content WHERE id = ?", (id_,))
-        return len(doomed)
+        kept = sum(count for _, _, count in unused)
+        room = max(int((rows - kept) * KEEP_UNUSED_SHARE), KEEP_UNUSED_ROWS)
+        doomed = []
+        for id_, last_used, count in unused:
+            if kept <= room and now - last_used <= KEEP_UNUSED_SECONDS:
+                break
+            kept -= count
+            doomed.append(id_)
+        deleted = 0
+        with self.database.transaction() as connection:
+            for id_ in doomed[:BATCH_FILES_MAX]:
+                # A worktree of the same repository may have found it meanwhile.
+                if connection.execute("SELECT 1 FROM file WHERE content_id = ?", (id_,)).fetchone() is None:
+                    self._delete_text_rows(connection, id_)
+                    connection.execute("DELETE FROM symbol WHERE content_id = ?", (id_,))
+                    connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (id_,))
+                    connection.execute("DELETE FROM content WHERE id = ?", (id_,))
+                    deleted += 1
+        return deleted
 
     @staticmethod
     def _delete_text_rows(connection: Any, content_id: int) -> None:
