@@ -11,11 +11,14 @@ COMMAND = [sys.executable, "-m", "ctxd.mcp_frontend"]
 
 
 class Daemon:
-    """For `with`: starts with an empty home, ends and leaves nothing."""
+    """For `with`: starts with an empty home, ends and leaves nothing. `settings` are environment variables."""
+
+    def __init__(self, **settings):
+        self.settings = settings
 
     def __enter__(self):
         self.base = tempfile.TemporaryDirectory(prefix="ctxd-benchmark-")
-        self.environment = os.environ | {"CTXD_HOME": os.path.join(self.base.name, "home")}
+        self.environment = os.environ | self.settings | {"CTXD_HOME": os.path.join(self.base.name, "home")}
         return self
 
     def __exit__(self, *_):
@@ -27,6 +30,12 @@ class Daemon:
             [*COMMAND, *arguments], env=self.environment, capture_output=True, text=True, check=False, **options
         )
 
+    def add_listed(self, folder):
+        """Add a project and wait until its files are listed, not until they are indexed."""
+        self.run("add", "--no-wait", folder)
+        while any(one["root"] == folder and one["state"] == "scanning" for one in self.status()["projects"]):
+            time.sleep(0.1)
+
     def status(self):
         return json.loads(self.run("status", "--json").stdout)
 
@@ -37,18 +46,18 @@ class Daemon:
             peak = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
         return peak, daemon["workers"]["peak_rss_bytes"]
 
-    def client(self, folder):
-        return Client(self, folder)
+    def client(self, folder, **settings):
+        return Client(self, folder, settings)
 
 
 class Client:
     """`ctxd mcp` with one JSON-RPC message a line; `call` returns milliseconds and the tool's object."""
 
-    def __init__(self, daemon, folder):
+    def __init__(self, daemon, folder, settings):
         started = time.perf_counter()
         self.process = subprocess.Popen(
             [*COMMAND, "mcp", "--project", folder],
-            env=daemon.environment,
+            env=daemon.environment | settings,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

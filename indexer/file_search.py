@@ -1,31 +1,38 @@
-"""File names by glob. All paths lie in one block of memory, in byte order, each between two NULs (FileTable.joined_paths).
+"""File names by glob. RE2 runs over blocks of names or of paths, see path_order.Shelf.
 
 Invariant: the answer lists files of the scope that are on disk now, hidden ones only where the scope names them.
 """
 
 from __future__ import annotations
 
+import bisect
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import re2
 
 from ctxd.indexer import finders, glob
+from ctxd.indexer.engine import compiled
+from ctxd.indexer.path_order import shelf_of
 from ctxd.indexer.programs import FILES_BACKENDS, ProgramFailed, Programs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from threading import RLock
 
+    from ctxd.indexer.engine import Spans
     from ctxd.indexer.file_table import FileTable
+    from ctxd.indexer.path_order import Shelf
     from ctxd.indexer.scope import Scope
     from ctxd.indexer.text_search import Search
+
+    Finder = Callable[[bytes, int], Spans]
 
 logger = logging.getLogger(__name__)
 
 
 class FileSearch:
-    """Answers over one project, from the block of paths or, where a search's backend asks for it, without it. Thread-safe.
+    """Answers over one project, from the blocks or, where a search's backend asks for it, without them. Thread-safe.
 
     The answer is the same, whichever of programs.FILES_BACKENDS a search names.
     """
@@ -44,9 +51,8 @@ class FileSearch:
         In byte order, beyond `after`. Raises glob.GlobError.
         """
         text = pattern.removeprefix("./")
-        return self.matching(
-            glob.translate(text), scope, search, base=base, on_path="/" in text, weaker=text, after=after
-        )
+        within = glob.translate(glob.folder_of(text)) if "/" in text else None
+        return self.matching(glob.translate(text), scope, search, base=base, within=within, weaker=text, after=after)
 
     def matching(
         self,
@@ -55,43 +61,49 @@ class FileSearch:
         search: Search,
         *,
         base: bytes = b"",
-        on_path: bool,
-        ignore_case: bool = False,
+        within: bytes | None = None,
         weaker: str = "*",
         after: bytes | None = None,
     ) -> Iterator[bytes]:
-        """As `search`, of an RE2 expression (LATIN1): of the base name, or with `on_path` of all from `base` on.
+        """As `search`, of an RE2 expression (LATIN1): of the base name, or, where `within` is given, of all from `base` on.
 
-        `weaker` is a glob that matches whatever the expression does: what a program is asked. Raises glob.GlobError.
+        `within` matches the folders, with their `/`, of all files that the expression does, and `weaker` is a glob that matches
+        all their names: what a program is asked. Raises glob.GlobError.
         """
-        start = (re2.escape(base + b"/") if base else b"") + (b"" if on_path else glob.FOLDERS)
-        options = glob.options()
-        options.case_sensitive = not ignore_case
-        around = rb"\x00" if search.backend == "index" else b""
-        try:
-            matcher = re2.compile(around + start + b"(?:" + expression + b")" + around, options)
-        except re2.error as error:
-            raise glob.GlobError(f"the pattern cannot be compiled: {error}") from None
-        paths = self._in_block(matcher, after) if around else self._one_by_one(matcher, scope, search, weaker, after)
-        return filter(scope.contains, paths)
+        start = b"" if within is None else re2.escape(base + b"/" if base else b"")
+        spans = _of_entries(start + b"(?:" + expression + b")")
+        if search.backend == "index":
+            folders = None if within is None else _of_entries(start + b"(?:" + within + b")")
+            paths = self._on_shelves(spans, folders, scope, after)
+        else:
+            paths = self._one_by_one(spans, scope, search, within is not None, weaker, after)
+        return scope.those_of(paths)
 
-    def _in_block(self, matcher: Any, after: bytes | None) -> Iterator[bytes]:
+    def _on_shelves(self, spans: Finder, folders: Finder | None, scope: Scope, after: bytes | None) -> Iterator[bytes]:
         with self.lock:
-            block = self.table.joined_paths()
-        position = 0
-        if after is not None:
-            # The block is in byte order of paths; a path that is gone since is stepped over by comparing.
-            found = block.find(b"\0" + after + b"\0")
-            position = found + len(after) + 1 if found >= 0 else 0
-        while match := matcher.search(block, position):
-            begin, end = match.span()
-            position = end - 1  # the NUL at its end begins the next path
-            path = block[begin + 1 : position]
-            if after is None or path > after:
-                yield path
+            shelves = self.table.shelves()
+        for shelf in _holding(shelves, scope, after or b""):
+            if folders is not None and folders(shelf.folders, 0)[0][0] < 0:
+                continue
+            block = shelf.names if folders is None else shelf.joined
+            position = number = 0
+            while (found := spans(block, position)[0])[0] >= 0:
+                begin, end = found
+                number += block.count(b"\0", position, begin)
+                position = end - 1  # the NUL at its end begins the next entry
+                path = shelf.paths[number]
+                number += 1
+                if after is None or path > after:
+                    yield path
 
     def _one_by_one(
-        self, matcher: Any, scope: Scope, search: Search, weaker: str, after: bytes | None
+        self,
+        spans: Finder,
+        scope: Scope,
+        search: Search,
+        on_path: bool,
+        weaker: str,
+        after: bytes | None,
     ) -> Iterator[bytes]:
         with self.lock:
             paths = self.table.sorted_paths()
@@ -102,9 +114,10 @@ class FileSearch:
             if not number % 1024 and search.stop():
                 search.stopped_at = path
                 return
-            is_candidate = (named is None or path in named) and (after is None or path > after)
-            if is_candidate and matcher.fullmatch(path):
-                yield path
+            if (named is None or path in named) and (after is None or path > after):
+                entry = path if on_path else path[path.rfind(b"/") + 1 :]
+                if spans(b"\0%b\0" % entry, 0)[0][0] >= 0:
+                    yield path
 
     def _named_by_a_program(self, pattern: str, scope: Scope, search: Search) -> set[bytes] | None:
         """Paths of which one may match, among them all that do; None where no program can say."""
@@ -124,3 +137,22 @@ class FileSearch:
                     break
                 logger.info("names are searched without %s: %s", name, error)
         return None
+
+
+def _of_entries(expression: bytes) -> Finder:
+    """What finds the next entry of a block that `expression` matches whole, with the NULs around it. Raises glob.GlobError."""
+    spans = compiled(rb"\x00(?:" + expression + rb")\x00", latin1=True)
+    if spans is None:
+        raise glob.GlobError("the pattern is too large or repeats too often")
+    return spans
+
+
+def _holding(shelves: list[Shelf], scope: Scope, after: bytes) -> list[Shelf]:
+    """Those on which paths of the scope beyond `after` may stand: what lies between its first and its last one."""
+    if not shelves:
+        return []
+    first = shelf_of(max(min(scope.paths), after), shelves)
+    if b"" in scope.paths:
+        return shelves[first:]
+    last = max(scope.paths) + b"0"  # which follows "/" in byte order
+    return shelves[first : bisect.bisect_left(shelves, last, key=lambda shelf: shelf.paths[0])]

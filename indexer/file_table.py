@@ -12,10 +12,13 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from ctxd.indexer.decode import BINARY
+from ctxd.indexer.path_order import PathOrder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import RLock
+
+    from ctxd.indexer.path_order import Shelf
 
 
 class Content:
@@ -79,8 +82,7 @@ class FileTable:
         self.generation = 0
         """Grows with every change of the set of paths, or of which of them are binary."""
         self._noting: list[set[File]] = []
-        self._sorted: list[bytes] | None = None
-        self._joined: bytes | None = None
+        self._order = PathOrder()
 
     def __len__(self) -> int:
         return len(self.files)
@@ -109,7 +111,7 @@ class FileTable:
         if file is None:
             file = self.files[path] = File(path, size, stamp)
             self.removed.discard(path)
-            self._paths_changed()
+            self._path_changed(path)
             self.set_content(file, None)
         elif touched or file.stamp != stamp:
             file.size, file.stamp = size, stamp
@@ -123,7 +125,7 @@ class FileTable:
             self.set_content(file, None)
             self.without_content.discard(file)
             self.removed.add(path)
-            self._paths_changed()
+            self._path_changed(path)
         return file
 
     def set_content(self, file: File, content: Content | None) -> None:
@@ -151,9 +153,11 @@ class FileTable:
 
     def sorted_paths(self) -> list[bytes]:
         """All paths in byte order. Do not modify; a new list is made after a change."""
-        if self._sorted is None:
-            self._sorted = sorted(self.files)
-        return self._sorted
+        return self._order.paths(self.files)
+
+    def shelves(self) -> list[Shelf]:
+        """The same paths on shelves, to search for names. Do not modify."""
+        return self._order.shelves(self.files)
 
     def under(self, folder: bytes) -> Iterator[File]:
         """Files at or below `folder` (`b""` is all), in byte order of their paths."""
@@ -168,12 +172,6 @@ class FileTable:
         end = bisect.bisect_left(paths, folder + b"0", start)  # "0" follows "/" in byte order
         yield from map(files.__getitem__, paths[start:end])
 
-    def joined_paths(self) -> bytes:
-        """All paths in byte order, each between two NULs: one block to search for names."""
-        if self._joined is None:
-            self._joined = b"\0" + b"\0".join(self.sorted_paths()) + b"\0"
-        return self._joined
-
-    def _paths_changed(self) -> None:
+    def _path_changed(self, path: bytes) -> None:
         self.generation += 1
-        self._sorted = self._joined = None
+        self._order.note(path)

@@ -107,8 +107,11 @@ def options() -> re2.Options:
     return chosen
 
 
-def translate(glob: str) -> bytes:
+def translate(glob: str, *, ignore_case: bool = False) -> bytes:
     """The RE2 pattern (LATIN1) of a whole base name, or of a whole path where the glob holds a `/`. Raises GlobError."""
+    spelled = either_case if ignore_case else _escaped
+    if "\0" in glob:  # the separator of a block of names
+        raise GlobError("it holds a NUL character, which no file name does")
     output = b""
     depth = 0
     at = 0
@@ -133,7 +136,7 @@ def translate(glob: str) -> bytes:
             end = glob.find("]", at + 2 if glob[at : at + 1] in {"!", "^"} else at + 1)
             if end < 0:
                 raise GlobError(f"the [ at character {at} has no ]; write \\[ for a literal bracket")
-            output += _set(glob[at:end])
+            output += _set(glob[at:end], spelled, ignore_case=ignore_case)
             at = end + 1
         elif character == "{":
             depth += 1
@@ -147,10 +150,28 @@ def translate(glob: str) -> bytes:
             if character == "\\" and at < len(glob):
                 character = glob[at]
                 at += 1
-            output += re2.escape(character.encode("utf-8", "surrogateescape"))
+            output += spelled(character)
     if depth:
         raise GlobError("a { has no }; write \\{ for a literal brace")
     return output
+
+
+def folder_of(glob: str) -> str:
+    """A glob of the folder, with its `/`, in which whatever `glob` matches lies; `**` where that is not plain to see."""
+    folder, slash, name = glob.rpartition("/")
+    if "**" in name or any(character in glob for character in "[{\\"):  # these may stand for a slash, or hide one
+        return "**"
+    return folder + slash
+
+
+def either_case(character: str) -> bytes:
+    """Not left to RE2, which would fold the single bytes of a character in LATIN1."""
+    forms = dict.fromkeys((character, character.lower(), character.upper(), character.title()))
+    return b"(?:" + b"|".join(map(_escaped, forms)) + b")"
+
+
+def _escaped(character: str) -> bytes:
+    return re2.escape(character.encode("utf-8", "surrogateescape"))
 
 
 class Chosen:
@@ -216,7 +237,8 @@ def _rule(glob: str) -> _Rule:
         raise GlobError(f"the glob cannot be compiled: {error}") from None
 
 
-def _set(body: str) -> bytes:
+def _set(body: str, spelled: Callable[[str], bytes], *, ignore_case: bool) -> bytes:
+    flag = b"i" if ignore_case else b""  # for ASCII, which RE2 folds right in LATIN1
     negated = body[:1] in {"!", "^"}
     body = body[1:] if negated else body
     alternatives: list[bytes] = []
@@ -235,10 +257,11 @@ def _set(body: str) -> bytes:
         elif ord(last) - ord(first) > 1_000:
             raise GlobError(f"the range {first}-{last} is too wide")
         else:
-            alternatives += [chr(code).encode() for code in range(ord(first), ord(last) + 1)]
+            alternatives += [spelled(chr(code)) for code in range(ord(first), ord(last) + 1)]
     if negated:
         if alternatives:
             raise GlobError("a negated set takes ASCII characters only")
-        return b"(?:[^/\\x00\\x80-\\xff" + singles + rb"]|[\xc2-\xf4][\x80-\xbf]+)"
-    parts = [re2.escape(one) for one in alternatives] + ([b"[" + singles + b"]"] if singles else [])
-    return b"(?:" + b"|".join(parts) + b")"
+        return b"(?:(?%b:[^/\\x00\\x80-\\xff%b])|[\xc2-\xf4][\x80-\xbf]+)" % (flag, singles)
+    if singles:
+        alternatives.append(b"(?%b:[%b])" % (flag, singles))
+    return b"(?:" + b"|".join(alternatives) + b")"

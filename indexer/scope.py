@@ -6,6 +6,7 @@ Invariant: a hidden file belongs to a scope only where the asked path itself nam
 from __future__ import annotations
 
 import bisect
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ctxd.indexer import glob
 from ctxd.indexer.file_table import extension_of, is_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from threading import RLock
 
     from ctxd.indexer.file_table import File, FileTable
@@ -56,6 +57,10 @@ class Scope:
 
     def contains(self, path: bytes) -> bool:
         return self._is_below(path) and self._passes(path)
+
+    def those_of(self, paths: Iterable[bytes]) -> Iterator[bytes]:
+        """The paths that belong, lazily. Most queries ask for everything: they need not be asked what they leave out."""
+        return itertools.filterfalse(is_hidden, paths) if self == _EVERYTHING else filter(self.contains, paths)
 
     def _is_below(self, path: bytes) -> bool:
         for asked in self.paths:

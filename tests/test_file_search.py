@@ -64,6 +64,13 @@ GLOBS += [
     "*\n*",
     "[.-0]*",
     "nothing",
+    "**",
+    "**/*.py",
+    "*/**/*.c",
+    "s*/d*/**",
+    "src/de{ep/er,}/a?.c",
+    "src/[dx]eep/**/*.c",
+    "/a.py",
 ]
 SCOPES = [
     Scope(),
@@ -96,6 +103,29 @@ def test_every_backend_gives_the_same_names_in_the_same_order(project):
             assert names(project, pattern, scope, backend) == expected, (pattern, backend, scope)
         if expected:
             assert names(project, pattern, scope, "find", after=expected[0]) == expected[1:]
+
+
+def test_names_are_found_on_every_shelf(folder, home, workers):
+    write(folder, {f"d{n % 40:02}/e{n % 7}/f{n}.{'ch'[n % 2]}": "" for n in range(1_500)})
+    with opened(folder, home, workers) as project:
+        for pattern, scope in itertools.product(
+            ["*", "*.c", "f77*", "**/e3/**/*.h", "d1*/e?/*.c", "d07/**"],
+            [Scope(), Scope((b"d07",)), Scope((b"d38/e3", b"d02", b"d11/e4/f11.h"))],
+        ):
+            expected = names(project, pattern, scope, "python")
+            assert names(project, pattern, scope, "index") == expected, (pattern, scope)
+            for after in expected[::100]:
+                found = names(project, pattern, scope, "index", after=after)
+                assert found == expected[expected.index(after) + 1 :]
+
+
+def test_a_name_between_two_that_are_there_is_found_at_once(project, folder):
+    assert names(project, "a*.py", Scope(), "index", after=b"a.py")[:1] == [b"ab.py"]
+    write(folder, {"aa.py": ""})
+    (folder / "ab.py").unlink()
+    assert project.files_now() is None
+    assert names(project, "a*.py", Scope(), "index", after=b"a.py")[:1] == [b"aa.py"]
+    assert b"ab.py" not in names(project, "*", Scope(), "index", after=b"a.py")
 
 
 def test_a_finder_that_is_missing_or_fails_is_passed_over(project):
@@ -138,10 +168,11 @@ def test_globs_with_a_slash_are_relative_to_the_working_folder():
     assert not chosen.takes(b"src/lib/x.c")
 
 
-def test_a_broken_glob_is_an_error_for_every_backend(project):
+@pytest.mark.parametrize("pattern", ["[a", "a\0b", "x/[a"])
+def test_a_broken_glob_is_an_error_for_every_backend(project, pattern):
     for backend in FILES_BACKENDS:
         with pytest.raises(GlobError):
-            names(project, "[a", Scope(), backend)
+            names(project, pattern, Scope(), backend)
 
 
 @pytest.mark.parametrize(("field", "backends"), [("text_backend", TEXT_BACKENDS), ("files_backend", FILES_BACKENDS)])

@@ -278,6 +278,23 @@ def test_the_finder_ranks_as_a_person_would(project, folder):
     ]
 
 
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("sched core", ["kernel/sched/core.c", "kernel/core_sched.c"]),  # a folder's whole name tells more than a part
+        ("sched", ["include/sched_debug.h", "kernel/core_sched.c", "kernel/sched/core.c"]),  # but not alone
+        ("kvm main", ["virt/kvm_main.c", "arch/kvm/main.c"]),  # all words are all of the name
+        ("page alloc", ["mm/page_alloc.c", "drivers/net/pagealloc.c"]),
+        ("PageAlloc", ["mm/page_alloc.c", "drivers/net/pagealloc.c"]),
+    ],
+)
+def test_the_finder_knows_which_words_are_the_name(project, folder, query, paths):
+    write(folder, dict.fromkeys(["kernel/sched/core.c", "kernel/core_sched.c", "include/sched_debug.h"], ""))
+    write(folder, dict.fromkeys(["virt/kvm_main.c", "arch/kvm/main.c", "mm/page_alloc.c"], ""))
+    write(folder, {"drivers/net/pagealloc.c": ""})
+    assert finder(View(project), query) == paths
+
+
 def test_the_finder_tells_of_each_file_what_its_contract_says(project, folder):
     write(folder, {"src/Tool.TS": "x" * 4669, "src/empty": "", "src/big.bin": b"\0" * (3 * 1024 * 1024 // 2)})
     os.utime(folder / "src/Tool.TS", (0, dt.datetime(2024, 1, 15, 10, 30, tzinfo=dt.UTC).timestamp()))
@@ -323,6 +340,11 @@ def test_the_finder_folds_the_case_of_every_script(project, folder):
     assert finder(view, "über") == ["Über.txt"]
     assert finder(view, "école") == ["ÉCOLE.txt"]
     assert finder(view, "ω") == ["a/Ω.md"]
+    # Of bytes, É would not be é, and the first one of 㩀 (E3 A9 80) would be that of é (C3 A9).
+    write(folder, {"㩀.txt": ""})
+    assert finder(view, "é*.txt") == ["ÉCOLE.txt"]
+    assert finder(view, "[à-ü]*.TXT") == ["Über.txt", "ÉCOLE.txt"]
+    assert finder(view, "[!A-Z]*.TXT") == ["㩀.txt", "Über.txt", "ÉCOLE.txt"]
 
 
 # search_project_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import heapq
 import os
 import time
 from typing import Annotated, Any, Literal, NotRequired
@@ -119,11 +120,9 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
         ranks = rank_files(params.query, scope, view.project.names, search, base=view.folder)
     except GlobError as error:
         raise ToolError(f"Invalid query {params.query!r}: {error}") from None
-    for rank in ranks:
-        if rank > last and not page.add(
-            lambda one=rank[-1]: _found_file(call, one), [*rank[:-1], rank[-1].decode("latin-1")]
-        ):
-            break
+    later = (rank for rank in ranks if rank > last)
+    for rank in heapq.nsmallest(params.limit + 1, later):  # one more, which tells that there are more
+        page.add(lambda one=rank[-1]: _found_file(call, one), [*rank[:-1], rank[-1].decode("latin-1")])
     result: dict[str, Any] = {
         "success": True,
         "query": params.query,
@@ -132,8 +131,6 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
         "results": page.results,
         **page.tail(stopped=search.stopped_at is not None, timed_out=call.timed_out(), cursor="nextCursor"),
     }
-    if search.stopped_at is None:
-        result.pop("total_is_exact", None)  # totalMatched is, whatever the page left uncounted
     if not page.results:
         result["coverage"] = listed_coverage(view, scope)
     if stale:
