@@ -21,11 +21,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 
 from report import Report
-from session import Daemon
+from session import Daemon, part_of, timed
 
 from ctxd.indexer.walker import is_secret
 
@@ -154,12 +153,6 @@ def fd_command(fd, folder, query, kind):
     return [*command, "--full-path", f"{folder}/{query}"] if "/" in query else [*command, query]
 
 
-def timed(command, folder):
-    started = time.perf_counter()
-    output = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
-    return (time.perf_counter() - started) * 1000, output
-
-
 def listed(client, query, kind=""):
     """Every name, page after page."""
     tool, arguments, _ = call_of(query, kind)
@@ -211,11 +204,7 @@ def backends(report, daemon, fd, names, repetitions):
         if corpus is None:
             report.row(size, count, "no project given has as many", "", "", "")
             continue
-        with tempfile.TemporaryDirectory(prefix="ctxd-benchmark-") as base:
-            folder = os.path.realpath(base)
-            for name in names[corpus][:count]:
-                os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
-                shutil.copyfile(os.path.join(corpus, name), os.path.join(folder, name))
+        with part_of(corpus, names[corpus], count) as folder:
             daemon.add_listed(folder)
             extension = Counter(map(extension_of, names[corpus][:count])).most_common(1)[0][0]
             query = f"*{extension}"

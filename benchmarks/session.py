@@ -1,7 +1,9 @@
 """A daemon of its own in a temporary home, and a raw MCP client: what the benchmarks share."""
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,14 +13,19 @@ COMMAND = [sys.executable, "-m", "ctxd.mcp_frontend"]
 
 
 class Daemon:
-    """For `with`: starts with an empty home, ends and leaves nothing. `settings` are environment variables."""
+    """For `with`: starts with an empty home, ends and leaves nothing. `settings` are environment variables.
 
-    def __init__(self, **settings):
+    A `home` that is given stays as it is left, so that a large project need not be indexed anew for every run.
+    """
+
+    def __init__(self, home=None, **settings):
+        self.home = home
         self.settings = settings
 
     def __enter__(self):
         self.base = tempfile.TemporaryDirectory(prefix="ctxd-benchmark-")
-        self.environment = os.environ | self.settings | {"CTXD_HOME": os.path.join(self.base.name, "home")}
+        home = self.home or os.path.join(self.base.name, "home")
+        self.environment = os.environ | self.settings | {"CTXD_HOME": home}
         return self
 
     def __exit__(self, *_):
@@ -36,6 +43,12 @@ class Daemon:
         while any(one["root"] == folder and one["state"] == "scanning" for one in self.status()["projects"]):
             time.sleep(0.1)
 
+    def add_ready(self, folder):
+        """Add a project and wait until all of it is indexed."""
+        self.run("add", "--no-wait", folder)
+        while any(one["root"] == folder and one["state"] != "ready" for one in self.status()["projects"]):
+            time.sleep(0.5)
+
     def status(self):
         return json.loads(self.run("status", "--json").stdout)
 
@@ -48,6 +61,24 @@ class Daemon:
 
     def client(self, folder, **settings):
         return Client(self, folder, settings)
+
+
+@contextlib.contextmanager
+def part_of(corpus, names, count):
+    """A folder with the first `count` of a project's files."""
+    with tempfile.TemporaryDirectory(prefix="ctxd-benchmark-") as base:
+        folder = os.path.realpath(base)
+        for name in names[:count]:
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            shutil.copyfile(os.path.join(corpus, name), os.path.join(folder, name))
+        yield folder
+
+
+def timed(command, folder):
+    """Milliseconds and output of a command."""
+    started = time.perf_counter()
+    output = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+    return (time.perf_counter() - started) * 1000, output
 
 
 class Client:

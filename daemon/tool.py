@@ -239,13 +239,13 @@ def cut(line: str, start: int, end: int) -> tuple[str, bool]:
 class Page:
     """The results of one answer: at most `results_max`, and at most `max_tokens` of TOKEN_BYTES bytes of compact JSON.
 
-    What no longer fits is still counted, up to RESULTS_MAX; beyond it the total is a lower bound. A result's place says
+    What no longer fits is still counted, up to `count_max`; beyond it the total is a lower bound. A result's place says
     where it stands, for the cursor; `place` is that of the last result of the page before, None on a first page.
     """
 
     _AROUND_BYTES = 400  # what stands around the results
 
-    def __init__(self, params: Any, *place: type, results_max: int = RESULTS_MAX) -> None:
+    def __init__(self, params: Any, *place: type, results_max: int = RESULTS_MAX, count_max: int = RESULTS_MAX) -> None:
         """`place`: of what kinds the values of a place are, so that a cursor that was tampered with is refused."""
         self.params = params
         self.results: list[Any] = []
@@ -256,6 +256,7 @@ class Page:
         if params.cursor is not None:
             self._earlier, *self.place = read_cursor(params, params.cursor, int, *place)
         self._results_max = results_max
+        self._count_max = count_max
         self._left = params.max_tokens * TOKEN_BYTES - self._AROUND_BYTES
         self._last: list[Any] = []
 
@@ -275,7 +276,7 @@ class Page:
     def add(self, make: Callable[[], Any], place: list[Any]) -> bool:
         """Count one result and, where there is room, make and keep it. False: enough, stop looking."""
         self.count += 1
-        if self.count > RESULTS_MAX:
+        if self.count > self._count_max:
             return False
         if not self.is_full:
             result = make()
@@ -298,7 +299,7 @@ class Page:
     ) -> dict[str, Any]:
         """The fields that say how complete the list is. `stopped_at` is the place before which a search had to stop."""
         fields: dict[str, Any] = {}
-        if self.count > RESULTS_MAX or stopped:
+        if self.count > self._count_max or stopped:
             fields["total_is_exact"] = False
         if stopped and timed_out:
             fields["timed_out"] = True

@@ -14,7 +14,7 @@ from ctxd.indexer import glob
 from ctxd.indexer.file_table import extension_of, is_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from threading import RLock
 
     from ctxd.indexer.file_table import File, FileTable
@@ -85,10 +85,8 @@ class Scope:
         """Its files in byte order of their paths. Call under the table's lock."""
         return map(table.files.__getitem__, self.among(table.sorted_paths()))
 
-    def among(self, paths: list[bytes], up_to: bytes | None = None) -> list[bytes]:
-        """Those of a project's sorted paths that belong; with `up_to`, no further than that one."""
-        if up_to is not None:
-            paths = paths[: bisect.bisect_right(paths, up_to)]
+    def among(self, paths: list[bytes]) -> list[bytes]:
+        """Those of a project's sorted paths that belong."""
         if self == _EVERYTHING:  # in one step, as most queries ask for it and a large project has 80,000 files
             return [path for path in paths if not (path.startswith(b".") or b"/." in path)]
         if b"" not in self.paths:
@@ -123,38 +121,65 @@ class ScopeCounter:
         self.lock = lock
         self._generation = -1
         self._counts: dict[tuple[Scope, str], tuple[int, int]] = {}
+        self._last: tuple[Scope, list[bytes], list[bytes]] | None = None
+        """The scope last counted in part: its files and its binary files, in byte order."""
 
-    def count(
-        self, scope: Scope, of: str | None, accepts: Callable[[File], bool], *, up_to: bytes | None = None
-    ) -> tuple[int, int]:
-        """Files, and those of them that `accepts`; with `up_to`, no further than that path.
-
-        `of` names the test; what is counted by a test without a name, or up to a path, is not remembered.
-        """
-        with self.lock:
-            generation, paths = self.table.generation, self.table.sorted_paths()
-            if self._generation != generation or len(self._counts) >= self._COUNTS_MAX:
-                self._generation = generation
-                self._counts.clear()
-            known = self._counts.get((scope, of)) if of is not None and up_to is None else None
+    def count(self, scope: Scope, of: str, accepts: Callable[[File], bool]) -> tuple[int, int]:
+        """Files, and those of them that pass the test `accepts`, which is remembered by its name `of`."""
+        generation = self._forget_if_changed()
+        known = self._counts.get((scope, of))
         if known is not None:
             return known
-        files = map(self.table.files.get, scope.among(paths, up_to))
-        accepted = [accepts(file) for file in files if file is not None]
-        counted = len(accepted), sum(accepted)
-        if of is not None and up_to is None:
-            with self.lock:
-                if self._generation == generation:
-                    self._counts[scope, of] = counted
+        files, accepted = self._members(scope, accepts)
+        counted = len(files), len(accepted)
+        with self.lock:
+            if self._generation == generation:
+                self._counts[scope, of] = counted
         return counted
 
     def files(self, scope: Scope) -> int:
-        return self.files_and_binary(scope)[0]
+        return self.count(scope, "binary", _is_binary)[0]
 
     def files_and_binary(
-        self, scope: Scope, *, up_to: bytes | None = None, read: frozenset[bytes] = frozenset()
+        self, scope: Scope, *, up_to: bytes | None = None, read: Collection[bytes] = ()
     ) -> tuple[int, int]:
-        """Files, and those that are binary, as far as is known yet and as reading has shown of those in `read`."""
-        if read:
-            return self.count(scope, None, lambda file: file.is_binary or file.path in read, up_to=up_to)
-        return self.count(scope, "binary", lambda file: file.is_binary, up_to=up_to)
+        """Files, no further than `up_to`, and those that are binary, as far as is known yet and as reading has shown of `read`."""
+        if up_to is None and not read:
+            return self.count(scope, "binary", _is_binary)
+        generation = self._forget_if_changed()
+        with self.lock:
+            last = self._last
+        if last is None or last[0] != scope:
+            last = scope, *self._members(scope, _is_binary)
+            with self.lock:
+                if self._generation == generation:
+                    self._last = last
+        _, files, binary = last
+        more = sum(1 for path in set(read) if _holds(files, path) and not _holds(binary, path))
+        if up_to is None:
+            return len(files), len(binary) + more
+        return bisect.bisect_right(files, up_to), bisect.bisect_right(binary, up_to) + more
+
+    def _forget_if_changed(self) -> int:
+        with self.lock:
+            generation = self.table.generation
+            if self._generation != generation or len(self._counts) >= self._COUNTS_MAX:
+                self._generation = generation
+                self._counts.clear()
+                self._last = None
+        return generation
+
+    def _members(self, scope: Scope, accepts: Callable[[File], bool]) -> tuple[list[bytes], list[bytes]]:
+        with self.lock:
+            paths = self.table.sorted_paths()
+        files = list(filter(None, map(self.table.files.get, scope.among(paths))))
+        return [file.path for file in files], [file.path for file in files if accepts(file)]
+
+
+def _is_binary(file: File) -> bool:
+    return file.is_binary
+
+
+def _holds(paths: list[bytes], path: bytes) -> bool:
+    at = bisect.bisect_left(paths, path)
+    return at < len(paths) and paths[at] == path

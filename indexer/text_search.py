@@ -147,7 +147,7 @@ class TextSearch:
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
         """What an answer vouches for, up to where its search came: `{files_searched, skipped: {reason: count}}`."""
         # A file that this search found to be binary may or may not be known as such by now: it counts once.
-        files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=frozenset(search.binary))
+        files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=search.binary)
         skipped = Counter(binary=binary) + search.skipped
         return {"files_searched": max(0, files - skipped.total()), "skipped": dict(skipped)}
 

@@ -225,7 +225,8 @@ def search_project_code(call: Call, params: ProjectParams) -> dict[str, Any]:
     pattern = pattern_of(params.pattern, is_regex=True, case_sensitive=True)
     asked = (call.view.resolve(params.path),)
     scope = call.view.scope(asked, _extensions(params.file_type), hidden=params.include_hidden)
-    page = Page(params, str, int, results_max=params.max_results)
+    # Who asks for a few waits for no more: the count, too, ends there.
+    page = Page(params, str, int, results_max=params.max_results, count_max=params.max_results)
     query = TextQuery(call, pattern, scope)
     query.fill(page, lambda line: _project_match(call, params, line))
     stats = {"files_searched": query.coverage()["files_searched"], "total_matches": page.total}
