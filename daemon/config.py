@@ -24,7 +24,7 @@ class Settings(BaseModel):
     idle_exit_seconds: Annotated[int, Field(ge=0)] = 3 * 3600
     """The daemon ends after so long without a client; 0: never."""
     workers: Annotated[int, Field(ge=1, le=64)] = min(4, os.cpu_count() or 1)
-    """Processes that parse, each at low priority."""
+    """Processes that parse, each at low priority; as many more match patterns with look-around, while there are such queries."""
     worker_memory_mib: Annotated[int, Field(ge=256)] = 2048
     """Address space of one worker; a file that needs more is recorded as failed."""
     parse_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0

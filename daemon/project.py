@@ -51,12 +51,14 @@ class Project:
         workers: WorkerPool,
         settings: Settings,
         *,
+        matchers: WorkerPool,
         scratch: str,
         programs: Programs,
     ) -> None:
         self.root = root
         self.database = database
         self.workers = workers
+        self.matchers = matchers
         self.settings = settings
         self.lock = threading.RLock()
         self.table = FileTable()

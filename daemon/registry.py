@@ -34,8 +34,10 @@ class Registry:
         self.settings = settings
         self.programs = find_programs()
         self.workers = WorkerPool(
-            settings.workers, file_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
+            settings.workers, job_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
+        self.matchers = WorkerPool(settings.workers, memory_bytes=settings.worker_memory_mib << 20)
+        """Apart from those that parse: no search waits for a first pass."""
         self.projects: dict[bytes, Project] = {}
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
@@ -130,6 +132,7 @@ class Registry:
         with self._lock:
             projects, self.projects = self.projects, {}
         self.workers.close()
+        self.matchers.close()
         for project in projects.values():
             project.close()
             self._release(project, forget=False)
@@ -146,7 +149,13 @@ class Registry:
                 self._databases[name] = (Database(os.path.join(self.places.databases, name)), set())
             database, users = self._databases[name]
             project = Project(
-                os.fsencode(root), database, self.workers, settings, scratch=scratch, programs=self.programs
+                os.fsencode(root),
+                database,
+                self.workers,
+                settings,
+                matchers=self.matchers,
+                scratch=scratch,
+                programs=self.programs,
             )
         except (DatabaseError, OSError) as error:
             raise ToolError(

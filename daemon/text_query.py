@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.tool import Call, Page, ToolError, cut
 from ctxd.indexer.glob import GlobError, PathFilter, path_list_filter
-from ctxd.indexer.pattern import Pattern, PatternError, compile_pattern
+from ctxd.indexer.pattern import Pattern, PatternError, Worker, compile_pattern
 from ctxd.indexer.text_search import FileMatches, Search
 
 if TYPE_CHECKING:
@@ -75,10 +75,12 @@ class Line:
         return self.found.text[self.match_start : self.match_end].decode()
 
 
-def pattern_of(query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
+def pattern_of(call: Call, query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
     """Raises ToolError."""
+    matchers = call.view.project.matchers
+    worker = Worker(lambda job: matchers.result(job, call.stop), call.seconds_left)
     try:
-        return compile_pattern(query, is_regex=is_regex, case_sensitive=case_sensitive)
+        return compile_pattern(query, is_regex=is_regex, case_sensitive=case_sensitive, worker=worker)
     except PatternError as error:
         raise ToolError(f"Invalid pattern {_short(query)}: {error}") from None
 
@@ -99,33 +101,39 @@ def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
 class TextQuery:
     """One query as it runs. Made after the arguments are checked: from here on the files are those of this moment."""
 
-    def __init__(self, call: Call, pattern: Pattern, scope: Scope) -> None:
+    def __init__(self, call: Call, pattern: Pattern, scope: Scope, *, exclude: Pattern | None = None) -> None:
+        """Lines that `exclude` matches too are left out."""
         self.call = call
         self.project = call.view.project
         self.pattern = pattern
+        self.exclude = exclude
         self.scope = scope
         self.search = Search(stop=call.stop, progress=call.progress, backend=call.view.text_backend)
         self.stale = self.project.files_now()
         reasons = (self.project.left_out(path) for path in scope.paths)
         self._left_out = Counter(reason for reason in reasons if reason)
 
-    def files(self, after: bytes | None) -> Iterator[FileMatches]:
-        """Files with matches from `after` (that path included) on, lazily."""
-        return self.project.text.search(self.pattern, self.scope, self.search, after=after)
+    def files(self, after: bytes | None, offset: int = 0) -> Iterator[FileMatches]:
+        """Files with matches from `after` (that path, from an offset of its text) on, lazily."""
+        return self.project.text.search(self.pattern, self.scope, self.search, after=after, offset=offset)
 
-    def fill(self, page: Page, make: Callable[[Line], dict[str, Any]], *, exclude: Pattern | None = None) -> None:
-        """Put every matching line on `page`, from the offset of its place on, but those that `exclude` matches too; `make` is asked for what is shown only."""
+    def fill(self, page: Page, make: Callable[[Line], dict[str, Any]]) -> None:
+        """Put every matching line on `page`, from the offset of its place on; `make` is asked for what is shown only."""
         path, looked_at = page.place or ("", 0)
-        after = path.encode("latin-1")
-        for found in self.files(after):
-            skipped = looked_at if found.path == after else 0
+        for found in self.files(path.encode("latin-1"), looked_at):
             place = found.path.decode("latin-1")
             for spans in found.lines:
                 start, end = spans[:2]
-                if start < skipped or (exclude is not None and _matches(exclude, found.text[start:end])):
+                if self._is_excluded(found.text[start:end]):
                     continue
                 if not page.add(lambda one=found, at=spans: make(Line(one, *at)), [place, end + 1]):
                     return
+
+    def _is_excluded(self, line: bytes) -> bool:
+        if self.exclude is None:
+            return False
+        before = self.exclude.undecided
+        return next(self.exclude.matches_in_line(line), None) is not None or self.exclude.undecided > before
 
     def coverage(self) -> dict[str, Any]:
         """What the answer vouches for: `{files_searched, skipped: {reason: count}}`."""
@@ -137,16 +145,18 @@ class TextQuery:
         """The fields that say how complete and how current the answer is; with `goes_on`, where a stopped search goes on."""
         at = self.search.stopped_at
         place = [at.decode("latin-1"), self.search.stopped_offset] if goes_on and at is not None else None
-        fields = page.tail(stopped=at is not None, timed_out=self.call.timed_out(), stopped_at=place, cursor=cursor)
+        undecided = self.pattern.undecided + (self.exclude.undecided if self.exclude is not None else 0)
+        fields = page.tail(
+            stopped=at is not None or undecided > 0,
+            timed_out=self.call.timed_out() or undecided > 0,
+            stopped_at=place,
+            cursor=cursor,
+        )
         if not page.results or self.search.skipped or self._left_out or at is not None:
             fields["coverage"] = self.coverage()
         if self.stale:
             fields["stale"] = self.stale
         return fields
-
-
-def _matches(pattern: Pattern, line: bytes) -> bool:
-    return next(pattern.matches_in_line(line), None) is not None
 
 
 def _short(query: str) -> str:

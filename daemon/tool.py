@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
+from ctxd.indexer.syntax import PatternError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -69,14 +71,17 @@ class Call:
 
     def stop(self) -> bool:
         """Whether to return what there is now."""
-        return self.cancelled.is_set() or time.monotonic() > self.ends_at
+        return self.cancelled.is_set() or self.timed_out()
+
+    def seconds_left(self) -> float:
+        return self.ends_at - time.monotonic()
 
     def end_within(self, seconds: float) -> None:
         """Make the deadline earlier, never later: `seconds` after the call came in."""
         self.ends_at -= max(0.0, CALL_SECONDS - seconds)
 
     def timed_out(self) -> bool:
-        return time.monotonic() > self.ends_at
+        return self.seconds_left() < 0
 
     def progress(self, done: int, total: int) -> None:
         if self.report is not None:
@@ -105,7 +110,10 @@ class Tool:
             params = self.params.model_validate(arguments)
         except ValidationError as error:
             raise ToolError(_explain(error, self.params)) from None
-        return self.handler(call, params)
+        try:
+            return self.handler(call, params)
+        except PatternError as error:  # some are seen to be too large only when they are used
+            raise ToolError(f"Invalid pattern: {error}") from None
 
     def failure(self, error: ToolError, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer to a call that failed, in the shape that its arguments ask for."""

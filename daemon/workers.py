@@ -1,7 +1,8 @@
-"""The pool of parsing processes. Invariant: every submitted job gets a result or is cancelled, whatever its file does to a parser.
+"""A pool of worker processes. Invariant: every submitted job gets a result or is cancelled, whatever it does to its process.
 
 One thread drives each process: hand over a job, wait for the answer until the deadline, else kill the process and start another.
-A job whose process died is tried once more, then it is a failure with its reason: a poison file costs two processes, no more.
+A job whose process died is tried as often as it says, then it is a failure with its reason: a poison file costs two processes,
+no more.
 """
 
 from __future__ import annotations
@@ -17,15 +18,23 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxd.indexer.worker import GRACE_SECONDS, LENGTH, ParseJob, ParseResult
+from ctxd.indexer.worker import GRACE_SECONDS, LENGTH, Job, ParseJob, ParseResult
 
-_TRIES = 2
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ParseJob", "ParseResult", "PoolClosedError", "PoolStats", "WorkerPool"]
+
+ResultT = TypeVar("ResultT")
+
 RENEW_RSS_BYTES = 256 << 20  # a process that holds more between two jobs is ended, and another started for the next
 _START_SECONDS = 20.0  # more for the first job of a process: Python and the grammar are loaded before it is looked at
 _READ_BYTES = 1 << 16
+_POLL_SECONDS = 0.05  # between two looks whether anybody still waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +48,24 @@ class PoolStats:
 
 
 class PoolClosedError(Exception):
-    """The daemon is ending: nothing is parsed any more."""
+    """The daemon is ending: no job is taken any more."""
 
 
 class WorkerPool:
     """Up to `count` processes, started when first needed and ended after `idle_seconds` without work."""
 
     def __init__(
-        self, count: int, file_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0
+        self, count: int, job_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0
     ) -> None:
         self.count = count
-        self.file_seconds = file_seconds
+        self.job_seconds = job_seconds
+        """The most that a job gets, whatever deadline it names."""
         self.memory_bytes = memory_bytes
         self.idle_seconds = idle_seconds
         self._changed = threading.Condition()
         # All below is guarded by _changed.
-        self._urgent: deque[tuple[ParseJob, Future[ParseResult]]] = deque()
-        self._waiting: deque[tuple[ParseJob, Future[ParseResult]]] = deque()
+        self._urgent: deque[tuple[Job[Any], Future[Any]]] = deque()
+        self._waiting: deque[tuple[Job[Any], Future[Any]]] = deque()
         self._closed = False
         self._drivers: list[_Driver] = []
         self._idle = 0
@@ -63,12 +73,12 @@ class WorkerPool:
         self._restarts = 0
         self._peak_rss_bytes = 0
 
-    def submit(self, job: ParseJob, *, urgent: bool = False) -> Future[ParseResult]:
+    def submit(self, job: Job[ResultT], *, urgent: bool = False) -> Future[ResultT]:
         """Queue a job; an urgent one overtakes all others. A job without a process of its own yet can be cancelled.
 
         Raises PoolClosedError.
         """
-        future: Future[ParseResult] = Future()
+        future: Future[ResultT] = Future()
         with self._changed:
             if self._closed:
                 raise PoolClosedError
@@ -80,8 +90,20 @@ class WorkerPool:
             self._changed.notify()
         return future
 
+    def result(self, job: Job[ResultT], stop: Callable[[], bool]) -> ResultT | None:
+        """Do a job and wait for it; None where `stop` became true before, or the pool is closed."""
+        try:
+            future = self.submit(job)
+            while not stop():
+                with contextlib.suppress(TimeoutError):
+                    return future.result(_POLL_SECONDS)
+            future.cancel()
+        except (PoolClosedError, CancelledError):
+            pass
+        return None
+
     def close(self) -> None:
-        """End all processes and return when they are gone. What waits is cancelled, what is being parsed fails."""
+        """End all processes and return when they are gone. What waits is cancelled, what is being done fails."""
         with self._changed:
             self._closed = True
             waiting = [future for _, future in (*self._urgent, *self._waiting)]
@@ -108,7 +130,7 @@ class WorkerPool:
 
     # What follows is for the drivers.
 
-    def next_job(self, driver: _Driver) -> tuple[ParseJob, Future[ParseResult]] | None:
+    def next_job(self, driver: _Driver) -> tuple[Job[Any], Future[Any]] | None:
         """The next job, waited for. None, and the driver is no longer of the pool, after `idle_seconds` without one or when closed."""
         until = time.monotonic() + self.idle_seconds
         with self._changed:
@@ -155,7 +177,7 @@ class _Driver:
         self.pool = pool
         self.process: subprocess.Popen[bytes] | None = None
         """Written under the pool's lock."""
-        self.thread = threading.Thread(target=self._run, name="parse worker", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="worker", daemon=True)
 
     def _run(self) -> None:
         while (taken := self.pool.next_job(self)) is not None:
@@ -166,25 +188,28 @@ class _Driver:
                 future.set_result(result)
         self._end_process()
 
-    def _result(self, job: ParseJob) -> ParseResult:
+    def _result(self, job: Job[ResultT]) -> ResultT:
         reason = ""
-        for _ in range(_TRIES):
+        for _ in range(job.tries):
             try:
-                result = self._parse(job)
+                result = self._do(job)
                 self._renew_if_large()
                 return result
             except _ProcessGoneError as gone:
                 reason = str(gone)
                 self._end_process()
                 if not self.pool.count_restart():
-                    return ParseResult("failed", "the daemon is stopping")
+                    return job.failed("the daemon is stopping")
             except Exception as error:  # a bug, or a system without processes: the caller is told, the thread lives on
                 self._end_process()
-                return ParseResult("failed", f"{type(error).__name__}: {error}")
-        return ParseResult("failed", reason)
+                return job.failed(f"{type(error).__name__}: {error}")
+        return job.failed(reason)
 
-    def _parse(self, job: ParseJob) -> ParseResult:
-        until = time.monotonic() + min(job.deadline_seconds, self.pool.file_seconds) + GRACE_SECONDS
+    def _do(self, job: Job[ResultT]) -> ResultT:
+        seconds = min(job.deadline_seconds, self.pool.job_seconds)
+        until = time.monotonic() + seconds + GRACE_SECONDS
+        if self.process is not None and self.process.poll() is not None:
+            self._end_process()  # somebody ended it while it had nothing to do: that is no try
         if self.process is None:
             self._start_process()
             until += _START_SECONDS
@@ -192,15 +217,25 @@ class _Driver:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        data = pickle.dumps(replace(job, deadline_seconds=min(job.deadline_seconds, self.pool.file_seconds)))
+        data = pickle.dumps((seconds, job), pickle.HIGHEST_PROTOCOL)
         try:
-            process.stdin.write(LENGTH.pack(len(data)) + data)
-            process.stdin.flush()
+            self._send(process.stdin.fileno(), LENGTH.pack(len(data)) + data, until)
         except OSError:
-            raise _ProcessGoneError("the parser ended before it was asked") from None
+            raise _ProcessGoneError("the worker ended before it was asked") from None
         descriptor = process.stdout.fileno()
         length = LENGTH.unpack(self._receive(descriptor, LENGTH.size, until))[0]
         return pickle.loads(self._receive(descriptor, length, until))
+
+    def _send(self, descriptor: int, data: bytes, until: float) -> None:
+        """A line to match may be megabytes, more than a pipe holds: a process that is stuck must not hold the thread."""
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        rest = memoryview(data)
+        while rest:
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+                raise _ProcessGoneError("the worker took no job and was killed")
+            with contextlib.suppress(BlockingIOError):
+                rest = rest[os.write(descriptor, rest) :]
 
     def _receive(self, descriptor: int, size: int, until: float) -> bytes:
         data = bytearray()
@@ -208,10 +243,10 @@ class _Driver:
         poll.register(descriptor, select.POLLIN)
         while len(data) < size:
             if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
-                raise _ProcessGoneError("the parser did not answer in time and was killed")
+                raise _ProcessGoneError("the worker did not answer in time and was killed")
             part = os.read(descriptor, min(size - len(data), _READ_BYTES))
             if not part:
-                raise _ProcessGoneError(f"the parser {self._how_it_ended()}")
+                raise _ProcessGoneError(f"the worker {self._how_it_ended()}")
             data += part
         return bytes(data)
 
@@ -231,6 +266,8 @@ class _Driver:
             cwd="/",
             start_new_session=True,
         )
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
         if not self.pool.adopt(self, process):
             process.kill()
 

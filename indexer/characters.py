@@ -136,6 +136,8 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def without_newline(ranges: Ranges) -> Ranges:
+    if not contains(ranges, 0x0A):
+        return ranges  # a pattern of 50,000 `\w` took 10 s to go through their 772 ranges each time
     return _intersection(ranges, NOT_NEWLINE)
 
 

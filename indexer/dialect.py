@@ -13,12 +13,16 @@ from ctxd.indexer import characters
 from ctxd.indexer.syntax import (
     REPETITIONS_MAX,
     Assertion,
+    Atomic,
+    BackReference,
     Chars,
     Choice,
     Group,
+    Look,
     Node,
     PatternError,
     Repeat,
+    Sequence,
     Syntax,
     Text,
     check_cost,
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
 QUERY_CHARS_MAX = 100_000  # parsing takes 1 microsecond a character
 DEPTH_MAX = 100  # each level costs a few Python frames in every walk over the tree
 
-_ALTERNATIVES = "filter on a second, plainer pattern instead"
-
 
 def parse_regex(pattern: str, *, ignore_case: bool) -> Syntax:
     """Parse a pattern of the dialect. Raises PatternError."""
@@ -42,7 +44,7 @@ def parse_regex(pattern: str, *, ignore_case: bool) -> Syntax:
     parser = _Parser(pattern, _Flags(ignore_case=ignore_case))
     tree = parser.parse()
     check_cost(tree)
-    return Syntax(tree, tuple(parser.group_names))
+    return Syntax(tree, tuple(parser.group_names), parser.backtracks)
 
 
 def parse_literal(text: str, *, ignore_case: bool) -> Syntax:
@@ -81,15 +83,8 @@ _EXTENDED_SPACE = "\t\n\v\f\r \x85\u200e\u200f\u2028\u2029"  # what (?x) skips: 
 
 _CONTROL = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 
-_UNSUPPORTED_GROUPS = (
-    ("?<=", f"look-behind is not supported yet: {_ALTERNATIVES}"),
-    ("?<!", f"look-behind is not supported yet: {_ALTERNATIVES}"),
-    ("?=", f"look-ahead is not supported yet: {_ALTERNATIVES}"),
-    ("?!", f"look-ahead is not supported yet: {_ALTERNATIVES}"),
-    ("?P=", "back-references are not supported yet: write the repeated text out"),
-    ("?>", "atomic groups are not supported: write (?:...)"),
-    ("?#", "(?#...) comments are not supported: leave the comment out"),
-)
+_LOOKS = {"?=": (False, False), "?!": (False, True), "?<=": (True, False), "?<!": (True, True)}
+"""Whether behind, whether negative."""
 
 _UNKNOWN_ESCAPES = {
     "Z": "write $ for the end of the line",
@@ -100,6 +95,7 @@ _UNKNOWN_ESCAPES = {
     "R": "a match never spans lines; write $ for the end of the line",
     "K": "use a group and read its text",
     "h": "write [ \\t]",
+    "k": "write \\k<name> for the text of a group",
 }
 
 
@@ -110,6 +106,9 @@ class _Parser:
         self.flags = flags
         self.depth = 0
         self.group_names: list[str | None] = []
+        self.closed: set[int] = set()
+        """Numbers of the groups that a back-reference may name by now."""
+        self.backtracks = False
 
     def parse(self) -> Node:
         tree = self._choice()
@@ -165,7 +164,9 @@ class _Parser:
         self._skip_extended_space()
         if self._repetition() is not None:
             raise PatternError(
-                "one repetition right after another: write (?:a*)+ to nest them, \\* or \\+ for the character", start
+                "one repetition right after another: write (?:a*)+ to nest them, (?>a*) for a possessive one, \\* or \\+ for the"
+                " character",
+                start,
             )
         return Repeat(item, *counts, greedy)
 
@@ -225,19 +226,30 @@ class _Parser:
         start = self.at
         self.at += 1
         flags_before = self.flags
-        capturing, name = True, None
-        if self._peek() == "?":
-            for prefix, message in _UNSUPPORTED_GROUPS:
-                if self.pattern.startswith(prefix, self.at):
-                    raise PatternError(message, start)
-            if self.pattern.startswith(("?P<", "?<"), self.at):
-                name = self._group_name()
-            else:
-                capturing = False
-                if not self._flags(start):
-                    return None
-        if capturing:
-            self.group_names.append(name)
+        if not self.pattern.startswith("?", self.at):
+            return self._captured(None, start)
+        for prefix, (behind, negative) in _LOOKS.items():
+            if self.pattern.startswith(prefix, self.at):
+                self.at += len(prefix)
+                return self._look(start, behind=behind, negative=negative)
+        if self.pattern.startswith("?>", self.at):
+            self.at += 2
+            self.backtracks = True
+            return Atomic(self._inside(start))
+        if self.pattern.startswith("?P=", self.at):
+            return self._back_reference(self._name("=", ")"), start)
+        if self.pattern.startswith(("?P<", "?<"), self.at):
+            name = self._name("<", ">")
+            if name in self.group_names:
+                raise PatternError(f"two groups are named {name}: rename one", self.pattern.index("<", start) + 1)
+            return self._captured(name, start)
+        if self.pattern.startswith("?#", self.at):
+            raise PatternError("(?#...) comments are not supported: leave the comment out", start)
+        return self._inside(start, flags_before) if self._flags(start) else None
+
+    def _inside(self, start: int, flags_after: _Flags | None = None) -> Node:
+        """The rest of the group that starts at `start`, its parenthesis included; flags set inside end with it."""
+        flags_after = flags_after or self.flags
         self.depth += 1
         if self.depth > DEPTH_MAX:
             raise PatternError(f"groups are nested deeper than {DEPTH_MAX}: flatten the pattern", start)
@@ -246,17 +258,44 @@ class _Parser:
         if self._peek() != ")":
             raise PatternError("this `(` is never closed: add `)`, or write \\( for the character itself", start)
         self.at += 1
-        self.flags = flags_before
-        return Group(node, name) if capturing else node
+        self.flags = flags_after
+        return node
 
-    def _group_name(self) -> str:
-        start = self.pattern.index("<", self.at) + 1
-        end = self.pattern.find(">", start)
+    def _captured(self, name: str | None, start: int) -> Node:
+        self.group_names.append(name)
+        number = len(self.group_names)
+        group = Group(self._inside(start), name)
+        self.closed.add(number)
+        return group
+
+    def _look(self, start: int, *, behind: bool, negative: bool) -> Node:
+        self.backtracks = True
+        node = self._inside(start)
+        if behind:
+            for option in node.options if isinstance(node, Choice) else (node,):
+                if _width(option) is None:
+                    raise PatternError(
+                        "what a look-behind looks for has a fixed length: write each length as an option of its own, (?<=a|bc),"
+                        " or put what varies in a group before",
+                        start,
+                    )
+        return Look(node, behind, negative)
+
+    def _back_reference(self, name: str, start: int) -> Node:
+        """A reference to the group of a name or number, whose text is read by now."""
+        number = int(name) if name.isdigit() else self.group_names.index(name) + 1 if name in self.group_names else 0
+        if number not in self.closed:
+            raise PatternError(f"there is no group {name} that ends before this back-reference to it", start)
+        self.backtracks = True
+        return BackReference(number, self.flags.ignore_case)
+
+    def _name(self, opening: str, closing: str) -> str:
+        """The name of a group between the next `opening` and `closing`."""
+        start = self.pattern.index(opening, self.at) + 1
+        end = self.pattern.find(closing, start)
         name = self.pattern[start:end] if end > 0 else ""
         if not (name.isascii() and name.isidentifier()):
             raise PatternError("a group name is letters, digits and _, as in (?P<name>...)", start)
-        if name in self.group_names:
-            raise PatternError(f"two groups are named {name}: rename one", start)
         self.at = end + 1
         return name
 
@@ -293,6 +332,13 @@ class _Parser:
         if char in ("A", "z"):  # every line is searched by itself, as ripgrep does
             self.at += 2
             return Assertion("^" if char == "A" else "$")
+        if char and char in "123456789":
+            self.at += 2
+            if self._peek().isdigit():
+                raise PatternError(f"\\{char}{self._peek()} is ambiguous: write (?:\\{char}), or name the group", start)
+            return self._back_reference(char, start)
+        if char == "k" and self._peek(2) == "<":
+            return self._back_reference(self._name("<", ">"), start)
         ranges = self._escaped_class()
         if ranges is not None:
             return one_of(ranges, start)
@@ -342,8 +388,8 @@ class _Parser:
             return self._code_point({"x": 2, "u": 4, "U": 8}[char], start)
         if char == "0":
             raise PatternError("octal escapes are not supported: write \\x00", start)
-        if char.isdigit() or char == "k":
-            raise PatternError("back-references are not supported yet: write the repeated text out", start)
+        if char.isdigit():
+            raise PatternError("a back-reference is no character: write it outside the brackets", start)
         if char in "bB" and in_class:
             raise PatternError(f"\\{char} has no meaning in brackets: write \\x08 for a backspace", start)
         if char in _UNKNOWN_ESCAPES or not char.isascii() or char.isalnum() or char == "_":
@@ -437,3 +483,26 @@ def _count(digits: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()):
         return None
     return int(digits) if len(digits) < 10 else REPETITIONS_MAX + 1
+
+
+def _width(node: Node) -> int | None:
+    """How many characters `node` matches; None where that varies."""
+    match node:
+        case Text(text):
+            return len(text)
+        case Chars():
+            return 1
+        case Assertion() | Look():
+            return 0
+        case Group(inner, _) | Atomic(inner):
+            return _width(inner)
+        case Sequence(parts):
+            widths = [_width(part) for part in parts]
+            return None if None in widths else sum(width for width in widths if width is not None)
+        case Choice(options):
+            distinct = {_width(option) for option in options}
+            return distinct.pop() if len(distinct) == 1 else None
+        case Repeat(inner, least, most, _):
+            width = _width(inner)
+            return 0 if width == 0 else least * width if width is not None and least == most else None
+    return None

@@ -1,18 +1,21 @@
 """A compiled query: finds matching lines of canonical text, and knows what to ask the trigram index and ripgrep for.
 
-Invariant: which lines match depends on the syntax tree alone, not on the engine that happens to look. Python's `re` is
-not among them: it can hang on a user's pattern with the GIL held, where RE2 takes linear time without it.
+Invariant: which lines match depends on the syntax tree alone, not on the engine that happens to look. Python's `re` never
+looks in this process: it can hang on a user's pattern with the GIL held, where RE2 takes linear time without it. What RE2 cannot
+do, a BacktrackingPattern has done elsewhere.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import grep, trigrams
 from ctxd.indexer.dialect import parse_literal, parse_regex
 from ctxd.indexer.engine import Spans, compiled
-from ctxd.indexer.spelling import one_of_ascii, one_of_utf8, spelled
+from ctxd.indexer.matching import JOB_SECONDS, MatchJob, MatchResult
+from ctxd.indexer.spelling import BOUNDARIES, NO_BOUNDARIES, one_of_ascii, one_of_utf8, spelled, spelled_for_re
 from ctxd.indexer.syntax import (
     TOO_LARGE,
     Chars,
@@ -24,30 +27,66 @@ from ctxd.indexer.syntax import (
     Sequence,
     Syntax,
     Text,
+    cost,
+    regular,
 )
 from ctxd.indexer.word_boundaries import BoundarySearch, has_boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Pattern", "PatternError", "compile_pattern"]
+__all__ = ["BacktrackingPattern", "OutOfTime", "Pattern", "PatternError", "Worker", "compile_pattern"]
 
 RG_PATTERN_BYTES_MAX = 100_000  # Linux takes 131,071 bytes in one argument
+UTF8_COST_MAX = 16_000  # RE2 takes 50 ms to compile it, with the GIL held: all else stands still meanwhile
+LINE_SHARE = 1 / 8  # of the time left is what one line may take: some lines that run away leave time for all others
+JOB_SHARE = 1 / 2  # and what one job may take: it is back before the time is up, or nothing of it would count
+MATCHES_AT_ONCE = 1_000  # of one line: about what an answer shows
 
 
-def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
-    """The pattern of a user's query; a literal where not `is_regex`. Raises PatternError."""
+class OutOfTime(Exception):  # noqa: N818  # a state of the search
+    """Nobody waits any longer, and the line that starts at offset `line_start` and all after it were not looked at."""
+
+    def __init__(self, line_start: int) -> None:
+        super().__init__(line_start)
+        self.line_start = line_start
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Another process that matches lines for one query."""
+
+    run: Callable[[MatchJob], MatchResult | None]
+    """None where nobody waits for the result any longer."""
+    seconds_left: Callable[[], float]
+
+
+def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool, worker: Worker | None = None) -> Pattern:
+    """The pattern of a user's query; a literal where not `is_regex`. Raises PatternError.
+
+    Without a `worker`, look-around, back-references and atomic groups are errors.
+    """
     parse = parse_regex if is_regex else parse_literal
-    return Pattern(parse(query, ignore_case=not case_sensitive))
+    syntax = parse(query, ignore_case=not case_sensitive)
+    if not syntax.backtracks:
+        return Pattern(syntax)
+    if worker is None:
+        raise PatternError("look-around, back-references and atomic groups are not possible here: write it without")
+    return BacktrackingPattern(syntax, worker)
 
 
 class Pattern:
     """Safe to share between threads. All offsets are in bytes."""
 
+    undecided = 0
+    """Lines of which it is not known whether, or where all, they match: only a BacktrackingPattern has some."""
+
     def __init__(self, syntax: Syntax) -> None:
         self._tree = syntax.tree
         self._group_names = syntax.group_names
         self._has_boundaries = has_boundaries(syntax.tree)
+        self._is_costly = cost(syntax.tree) > UTF8_COST_MAX
+        r"""As UTF-8; `\w{20}` is. Over codes of characters, which word boundaries need as well, or over ASCII, it is not."""
         self.trigrams = trigrams.plan(syntax.tree)
 
     def line_matches(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
@@ -99,10 +138,7 @@ class Pattern:
         if not self._group_names:
             return [], {}
         spans = self._search_line(line, captures=True)(line, 0)
-        if spans[0][0] < 0:
-            return [], {}
-        texts = [None if first < 0 else line[first:last].decode() for first, last in spans[1:]]
-        return texts, {name: text for name, text in zip(self._group_names, texts, strict=True) if name}
+        return _group_texts(line, spans if spans[0][0] >= 0 else [], self._group_names)
 
     @property
     def rg_arguments(self) -> list[str] | None:
@@ -122,13 +158,13 @@ class Pattern:
 
     def _rg_arguments(self, *, boundaries: bool) -> list[str] | None:
         # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL.
-        if _names_any_of(self._tree, "\r\0"):
+        if _names_any_of(self._tree, "\r\0") or self._is_costly:
             return None
         if isinstance(self._tree, Text):
             arguments = ["--fixed-strings", "--case-sensitive", f"--regexp={self._tree.text}"]
         else:
             # rg refuses above 10 MB what is within our own bounds.
-            regexp = spelled(self._tree, one_of_utf8, boundaries=boundaries)
+            regexp = spelled(self._tree, one_of_utf8, boundaries=BOUNDARIES if boundaries else NO_BOUNDARIES)
             arguments = ["--case-sensitive", "--regex-size-limit=1G", f"--regexp={regexp}"]
         return arguments if len(arguments[-1].encode()) <= RG_PATTERN_BYTES_MAX else None
 
@@ -143,6 +179,8 @@ class Pattern:
             return self._literal, True
         if text.isascii():
             return self._ascii, True
+        if self._is_costly:
+            return _every_line, False
         return (self._without_boundaries, False) if self._has_boundaries else (self._utf8, True)
 
     def _search_line(self, line: bytes, *, captures: bool = False) -> Callable[[bytes, int], Spans]:
@@ -150,7 +188,7 @@ class Pattern:
             return self._literal
         if line.isascii():
             return self._ascii_with_groups if captures else self._ascii
-        if self._has_boundaries:
+        if self._has_boundaries or self._is_costly:
             return self._boundary_search.spans
         return self._utf8_with_groups if captures else self._utf8
 
@@ -183,11 +221,104 @@ class Pattern:
 
     @cached_property
     def _without_boundaries(self) -> Callable[[bytes, int], Spans]:
-        return _compiled(spelled(self._tree, one_of_utf8, boundaries=False))
+        return _compiled(spelled(self._tree, one_of_utf8, boundaries=NO_BOUNDARIES))
 
     @cached_property
     def _boundary_search(self) -> BoundarySearch:
         return BoundarySearch(self._tree)
+
+
+class BacktrackingPattern(Pattern):
+    """A pattern with look-around, back-references or atomic groups.
+
+    As a Pattern it is one without them that finds every line it matches, and others; a worker decides these lines. For one query
+    in one thread: `undecided` counts the lines that took too long.
+    """
+
+    def __init__(self, syntax: Syntax, worker: Worker) -> None:
+        super().__init__(Syntax(regular(syntax.tree)))
+        self.trigrams = trigrams.plan(syntax.tree)
+        self._whole_tree = syntax.tree
+        self._names = syntax.group_names
+        self._worker = worker
+        self._first_matches: dict[bytes, Spans] = {}
+        """Of the lines decided last."""
+
+    def line_matches(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
+        """As Pattern has it; raises OutOfTime."""
+        lines = [(line_start, line_end) for line_start, line_end, _, _ in super().line_matches(text, start)]
+        while lines:
+            raw = [text[line_start:line_end] for line_start, line_end in lines]
+            result = self._run(raw)
+            if result is None:
+                raise OutOfTime(lines[0][0])
+            self._first_matches = {raw[at]: matches[0] for at, matches in result.found}
+            for at, ((first, last), *_) in [(at, matches[0]) for at, matches in result.found]:
+                line_start, line_end = lines[at]
+                yield line_start, line_end, line_start + first, line_start + last
+            del lines[: result.looked_at]
+
+    def matches_in_line(self, line: bytes) -> Iterator[tuple[int, int]]:
+        """As Pattern has it; fewer where it takes too long."""
+        after = None
+        while True:
+            result = self._run([line], matches_max=MATCHES_AT_ONCE, after=after)
+            self.undecided += result is None
+            found = result.found[0][1] if result is not None and result.found else []
+            for spans in found:
+                yield spans[0]
+            if len(found) < MATCHES_AT_ONCE or self.undecided:
+                return
+            after = found[-1][0]
+
+    def groups(self, line: bytes) -> tuple[list[str | None], dict[str, str | None]]:
+        """As Pattern has it."""
+        if not self._names:
+            return [], {}
+        if line not in self._first_matches:
+            result = self._run([line])
+            self._first_matches = {line: result.found[0][1][0]} if result is not None and result.found else {}
+        return _group_texts(line, self._first_matches.get(line, []), self._names)
+
+    def _run(
+        self, lines: list[bytes], *, matches_max: int = 1, after: tuple[int, int] | None = None
+    ) -> MatchResult | None:
+        left = self._worker.seconds_left()
+        if left <= 0:
+            return None
+        is_ascii = all(line.isascii() for line in lines)
+        spelling = self._re_ascii if is_ascii else self._re
+        result = self._worker.run(
+            MatchJob(spelling, lines, left * LINE_SHARE, min(JOB_SECONDS, left * JOB_SHARE), matches_max, after)
+        )
+        if result is None:
+            return None
+        if result.looked_at == 0:
+            raise PatternError(TOO_LARGE)
+        self.undecided += len(result.undecided)
+        return result
+
+    @cached_property
+    def _re_ascii(self) -> str:
+        return spelled_for_re(self._whole_tree, is_ascii=True)
+
+    @cached_property
+    def _re(self) -> str:
+        return spelled_for_re(self._whole_tree, is_ascii=False)
+
+
+def _every_line(_text: bytes, position: int) -> Spans:
+    return [(position, position)]
+
+
+def _group_texts(
+    line: bytes, spans: Spans, names: tuple[str | None, ...]
+) -> tuple[list[str | None], dict[str, str | None]]:
+    """What Pattern.groups returns, of a match's spans; nothing of none."""
+    if not spans:
+        return [], {}
+    texts = [None if first < 0 else line[first:last].decode() for first, last in spans[1:]]
+    return texts, {name: text for name, text in zip(names, texts, strict=True) if name}
 
 
 def _compiled(pattern: str) -> Callable[[bytes, int], Spans]:

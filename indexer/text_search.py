@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ctxd.indexer import grep, ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import PLAIN, Unreadable, decode, read_inside, text_pieces
+from ctxd.indexer.pattern import OutOfTime
 from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs
 from ctxd.indexer.trigrams import EVERYTHING, NOTHING, AllOf, AnyOf, Trigram
 
@@ -101,9 +102,9 @@ class TextSearch:
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
     def search(
-        self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None
+        self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None, offset: int = 0
     ) -> Iterator[FileMatches]:
-        """Files with matches in byte order of their paths, from `after` (that path included) on; lazy."""
+        """Files with matches in byte order of their paths, from `after` (that path, from `offset` in its text on) on; lazy."""
         if search.backend == "index":
             reading = self._first_then_narrowed(pattern, self._candidates(pattern, scope, after or b""), search)
         else:
@@ -120,9 +121,10 @@ class TextSearch:
                     search.progress(number, total)
             search.reached = path
             text = self.read(path, search)
+            start = offset if path == after else 0
             if (
                 text is not None
-                and (first := next(lines := _matching_lines(pattern, path, text, search), None)) is not None
+                and (first := next(lines := _matching_lines(pattern, path, text, search, start), None)) is not None
             ):
                 yield FileMatches(path, text, itertools.chain((first,), lines))
             if search.stopped_at is not None:
@@ -312,13 +314,25 @@ def _quoted(value: bytes) -> str:
     return '"' + value.decode("latin-1").replace('"', '""') + '"'
 
 
-def _matching_lines(pattern: Pattern, path: bytes, text: bytes, search: Search) -> Iterator[tuple[int, int, int, int]]:
-    """Matching lines, piece by piece: one call of the regex engine cannot be interrupted."""
-    base = 0
-    for piece in text_pieces(text, PIECE_BYTES):
-        if base and search.stop():
-            search.stopped_at, search.stopped_offset = path, base
-            return
-        for line_start, line_end, match_start, match_end in pattern.line_matches(piece):
-            yield base + line_start, base + line_end, base + match_start, base + match_end
-        base += len(piece)
+def _matching_lines(
+    pattern: Pattern, path: bytes, text: bytes, search: Search, offset: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Matching lines that start at `offset` or later, piece by piece: one call of the regex engine cannot be interrupted."""
+    if 0 < offset < len(text) and text[offset - 1 : offset] != b"\n":
+        offset = text.find(b"\n", offset) + 1 or len(text)  # the file has changed since it was a line's
+    base, undecided = 0, pattern.undecided
+    try:
+        for piece in text_pieces(text, PIECE_BYTES):
+            start = max(0, offset - base)
+            if start < len(piece):
+                if base and search.stop():
+                    search.stopped_at, search.stopped_offset = path, base + start
+                    return
+                for line_start, line_end, match_start, match_end in pattern.line_matches(piece, start):
+                    yield base + line_start, base + line_end, base + match_start, base + match_end
+            base += len(piece)
+    except OutOfTime as out:
+        search.stopped_at, search.stopped_offset = path, base + out.line_start
+    finally:
+        if pattern.undecided > undecided:
+            search.skipped["took_too_long"] += 1

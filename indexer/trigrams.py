@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.syntax import Assertion, Chars, Choice, Group, Node, Repeat, Sequence, Text
+from ctxd.indexer.syntax import (
+    Assertion,
+    Atomic,
+    BackReference,
+    Chars,
+    Choice,
+    Group,
+    Look,
+    Node,
+    Repeat,
+    Sequence,
+    Text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,8 +117,13 @@ def _plan(node: Node) -> _Matches:
             return _plan_chars(ranges)
         case Assertion():
             return _exactly([b""])
-        case Group(inner, _):
+        case Group(inner, _) | Atomic(inner):
             return _plan(inner)
+        case Look(inner, _, negative):
+            # What stands there stands in the same line, but beside what the pattern matches, not in it.
+            return _exactly([b""]) if negative else _Matches(_EMPTY, _EMPTY, _plan(inner).required(), exact=False)
+        case BackReference():
+            return _UNKNOWN
         case Sequence(parts):
             planned = reduce(_then, map(_plan, parts[:SEQUENCE_MAX]), _exactly([b""]))
             return planned if len(parts) <= SEQUENCE_MAX else _then(planned, _UNKNOWN)

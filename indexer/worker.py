@@ -1,7 +1,9 @@
-"""A child process that parses files for the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
+"""A child process for what must not run in the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
+
+It parses files, and matches lines with an engine that backtracks (matching.py).
 
 Jobs come pickled on stdin, results go to stdout, each after its length as a little-endian u32. Invariant: a worker ends when
-its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, whatever a grammar does in C.
+its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, whatever a grammar or an engine does in C.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import signal
 import struct
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ctxd.indexer.outline import Packed
@@ -29,6 +31,27 @@ LENGTH = struct.Struct("<I")
 _NICENESS = 10
 
 
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+
+
+class Job(Protocol[ResultT_co]):
+    """A dataclass that can be pickled, and so can its result."""
+
+    tries: ClassVar[int]
+    """In how many processes, where one ends without a result."""
+
+    @property
+    def deadline_seconds(self) -> float: ...
+
+    def run(self, seconds: float) -> ResultT_co:
+        """What the worker does, within its deadline or less. Never raises."""
+        ...
+
+    def failed(self, reason: str, /) -> ResultT_co:
+        """The result where no process lived to give one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ParseJob:
     path: bytes
@@ -37,6 +60,13 @@ class ParseJob:
     content_hash: bytes
     """Of the bytes that are meant; other bytes are not parsed."""
     deadline_seconds: float = 10.0
+    tries: ClassVar[int] = 2
+
+    def run(self, seconds: float) -> ParseResult:
+        return parse_file(self, seconds)
+
+    def failed(self, reason: str) -> ParseResult:
+        return ParseResult("failed", reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +79,7 @@ class ParseResult:
     packed: Packed | None = None
 
 
-def parse_file(job: ParseJob) -> ParseResult:
+def parse_file(job: ParseJob, seconds: float) -> ParseResult:
     from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
     from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
     from ctxd.indexer.outline import pack
@@ -70,9 +100,9 @@ def parse_file(job: ParseJob) -> ParseResult:
     if job.language == "c":
         language = language_of(job.path, text) or language
     try:
-        return ParseResult("parsed", "", language.name, pack(parse(language, text, job.deadline_seconds)))
+        return ParseResult("parsed", "", language.name, pack(parse(language, text, seconds)))
     except DeadlineError as error:
-        return ParseResult("failed", f"{error} of {job.deadline_seconds:g} s", language.name)
+        return ParseResult("failed", f"{error} of {seconds:g} s", language.name)
     except UnparsableError as error:
         return ParseResult("failed", f"the text {error}", language.name)
     except MemoryError:
@@ -92,10 +122,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whoever prints must not break the wire
     jobs = sys.stdin.buffer
-    while (job := _receive(jobs)) is not None:
+    while (received := _receive(jobs)) is not None:
+        seconds, job = received
         # The alarm kills us even in an endless loop in C, and even when the daemon that would kill us is dead.
-        signal.setitimer(signal.ITIMER_REAL, job.deadline_seconds + 2 * GRACE_SECONDS)
-        result = pickle.dumps(parse_file(job), pickle.HIGHEST_PROTOCOL)
+        signal.setitimer(signal.ITIMER_REAL, seconds + 2 * GRACE_SECONDS)
+        result = pickle.dumps(job.run(seconds), pickle.HIGHEST_PROTOCOL)
         signal.setitimer(signal.ITIMER_REAL, 0)
         answers.write(LENGTH.pack(len(result)))
         answers.write(result)
@@ -103,7 +134,7 @@ def main() -> None:
         gc.collect(1)
 
 
-def _receive(jobs: BinaryIO) -> ParseJob | None:
+def _receive(jobs: BinaryIO) -> tuple[float, Job[object]] | None:
     header = jobs.read(LENGTH.size)
     if len(header) < LENGTH.size:
         return None

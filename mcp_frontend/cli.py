@@ -236,7 +236,8 @@ Exit status: 0 all projects are ready; 2 one is still being indexed; 3 one is de
 1 wrong usage or an unknown DIR."""
 
 SEARCH = """\
-Search the text of the project that git would not ignore. PATTERN is a regular expression and case matters.
+Search the text of the project that git would not ignore. PATTERN is a regular expression, ripgrep's with look-around and
+back-references, and case matters.
 
 Searched is every text file that is not hidden, as ripgrep does, and hidden ones that a PATH names. A line of more
 than 500 characters is shown around its match. Put -- before a PATTERN that starts with a dash.

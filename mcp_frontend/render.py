@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 BAR_CELLS = 24
+HIGHLIGHT_SECONDS = 0.2  # for one line, then lines stay as they are
 CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 CLEAR_LINE = "\r\x1b[K"
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
@@ -104,10 +106,32 @@ def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Patte
             separator = ":" if is_match else "-"
             line = screen.plain(text)
             if is_match and highlight is not None and screen.is_terminal:
-                line = highlight.sub(lambda hit: screen.paint(hit.group(), MATCH), line)
+                painted = _painted(screen, line, highlight)
+                line, highlight = (line, None) if painted is None else (painted, highlight)
             prefix = "" if screen.is_terminal else name + separator
             screen.print(f"{prefix}{screen.paint(str(number), LINE_NUMBER)}{separator}{line}")
     return count
+
+
+def _painted(screen: Screen, line: str, highlight: re.Pattern[str]) -> str | None:
+    """`line` with its matches painted; None where that takes too long: `re` runs away with patterns that the daemon answers."""
+
+    def give_up(_signal: int, _frame: object) -> None:
+        raise _TooLongError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, HIGHLIGHT_SECONDS)
+    try:
+        return highlight.sub(lambda hit: screen.paint(hit.group(), MATCH), line)
+    except _TooLongError:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class _TooLongError(Exception):
+    pass
 
 
 def matching_files(screen: Screen, found: Iterable[dict[str, Any]]) -> int:

@@ -28,6 +28,7 @@ def opened(folder, home, workers, **settings):
         database,
         workers,
         Settings(**settings),
+        matchers=workers,
         scratch=str(home / "git"),
         programs=find_programs(),
     )

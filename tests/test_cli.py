@@ -1,6 +1,7 @@
 """The `ctxd` command for people: output, exit codes and help, against the fake daemon."""
 
 import contextlib
+import io
 import json
 import os
 import pty
@@ -11,6 +12,8 @@ import sys
 import time
 
 import pytest
+
+from ctxd.mcp_frontend import render
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FRONT_END = [sys.executable, os.path.join(HERE, "front_end.py")]
@@ -394,3 +397,16 @@ def test_version_names_both_builds(home):
 def test_case_matters_as_in_ripgrep(home, tmp_path, flags, sensitive):
     done = run("search", r"\Shit", *flags, "--json", home=home, cwd=tmp_path)
     assert json.loads(done.stdout)["asked"]["case_sensitive"] is sensitive
+
+
+def test_a_pattern_that_runs_away_in_the_terminal_only_costs_the_colour():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    lines = ["a" * 60 + "b", "ba"]
+    found = [{"file_path": "x", "line_number": n, "matched_line": line, "context": []} for n, line in enumerate(lines)]
+    stream = Terminal()
+    assert render.matches(render.Screen("/", stream), found, re.compile("(a+)+$")) == 2
+    for line in lines:
+        assert line in stream.getvalue()

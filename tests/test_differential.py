@@ -3,6 +3,7 @@
 import random
 import shutil
 
+import differential
 import pytest
 from differential import CORPORA, check, corpus, narrow_always, question, write_corpus
 
@@ -24,3 +25,16 @@ def test_every_backend_and_ripgrep_find_the_same_lines(folder, home, workers, ki
     finally:
         undo()
     assert sum(map(bool, found)) > PATTERNS / 3
+
+
+def test_lines_of_ten_megabytes_are_searched_as_any_other(folder, home, workers, monkeypatch):
+    monkeypatch.setattr(differential, "BACKTRACKING_SECONDS", 60.0)
+    files = {
+        "ascii": b"b1 ca" + b"sk ab-_c1 " * 1_000_000 + b"SKab",
+        "beyond": ("béa1 ca" * 1_250_000 + "SKab").encode(),
+    }
+    write_corpus(folder, files)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        for query in ("[a ]SKab$", r"c?[1a] ?(?=SK)SKab(?!.)"):
+            assert check(project, files, (query, True, True), ripgrep=shutil.which("rg")) == 2, query

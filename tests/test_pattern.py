@@ -10,7 +10,7 @@ import time
 
 import pytest
 import sqlean
-from differential import ALPHABET, random_pattern, random_text
+from differential import ALPHABET, random_pattern, random_text, satisfies
 
 from ctxd.indexer import characters, dialect, trigrams
 from ctxd.indexer.pattern import PatternError, compile_pattern
@@ -37,16 +37,6 @@ def matches(pattern, text):
 
 def in_line(pattern, line):
     return [line.encode()[first:last].decode() for first, last in pattern.matches_in_line(line.encode())]
-
-
-def satisfies(query, folded):
-    match query:
-        case trigrams.Trigram(data):
-            return data in folded
-        case trigrams.AllOf(parts):
-            return all(satisfies(part, folded) for part in parts)
-        case trigrams.AnyOf(parts):
-            return any(satisfies(part, folded) for part in parts)
 
 
 # Lines and matches
@@ -189,11 +179,22 @@ def test_dialect(query, line, found):
         ("a{" + "9" * 5000 + "}", 1, "at most 1000"),
         ("a{,3}", 1, "{0,5}"),
         ("(?:[a-z]{1000}){1000}", None, "1000"),
-        (r"\w{1000}", None, "too large"),
-        ("a(?=b)", 1, "look-ahead"),
-        ("(?<!b)a", 0, "look-behind"),
-        (r"(a)\1", 3, "back-reference"),
-        ("(?P<n>a)(?P=n)", 8, "back-reference"),
+        (r"\w" * 25_000, None, "too large"),
+        ("(?<=a+)b", 0, "fixed length"),
+        ("(?<!ab?|c)b", 0, "fixed length"),
+        (r"(a)(?<=\1)b", 3, "fixed length"),
+        (r"(a)\2", 3, "no group 2"),
+        (r"(a\1)", 2, "no group 1"),
+        (r"\k<n>(?P<n>a)", 0, "no group n"),
+        ("(?P<n>a)(?P=m)", 8, "no group m"),
+        ("(?P=n", 4, "group name"),
+        (r"(a)\10", 3, "ambiguous"),
+        (r"(a)[\1]", 4, "brackets"),
+        (r"\kn", 0, r"\k<name>"),
+        ("(a)" + r"\1" * 40_000, None, "too large"),
+        ("(?=" * 5000, 3 * dialect.DEPTH_MAX, "nested"),
+        ("a(?#note)", 1, "comment"),
+        ("a*+", 2, "(?>a*)"),
         ("(?P<n>a)(?P<n>b)", 12, "two groups"),
         ("(?P<1>a)", 4, "group name"),
         ("(?z)", 0, "flags"),
@@ -235,7 +236,7 @@ def test_bad_literal_is_an_error_too(query):
     "query",
     [
         "[a-z]{1000}",
-        r"\w{200}",
+        r"\w{1000}",
         r"(?:\bé{1,10}\w?){100}",
         "|".join(f"name_{i * 7919}" for i in range(6000)),
         "(" * (dialect.DEPTH_MAX - 1) + "(q" + ")+" * dialect.DEPTH_MAX,
@@ -250,6 +251,22 @@ def test_largest_legal_patterns_work(query):
     for text in (b"no match\n", "é no match\n".encode()):
         assert list(pattern.line_matches(text)) == []
         pattern.groups(text[:-1])
+
+
+@pytest.mark.parametrize("query", [r"(\w{40})\.(?P<rest>\w{30})", r"\b(\w{40})\.(?P<rest>\w{30})\b"])
+def test_a_pattern_that_is_large_as_utf8_means_the_same(query):
+    pattern, small = regex(query), regex(query.replace("40", "4").replace("30", "3"))
+    assert pattern._is_costly
+    assert not small._is_costly
+    text = "a.b\nx é abcd.efg\nété\u0301.été\n"
+    for line in text.split("\n"):
+        grown = line.replace("abcd.efg", "é" * 40 + "." + "b" * 30).replace("été\u0301.été", "д" * 40 + "." + "1" * 30)
+        expected = [match.replace("abcd.efg", "é" * 40 + "." + "b" * 30) for match in in_line(small, line)]
+        assert [len(match) for match in in_line(pattern, grown)] == [71 for _ in expected]
+        assert bool(pattern.groups(grown.encode())[0]) == bool(small.groups(line.encode())[0])
+    found = matches(pattern, "a.b\nx é " + "é" * 40 + "." + "b" * 30 + "\n" + "д" * 40 + "." + "1" * 30)
+    assert found == [(2, 5, "é" * 40 + "." + "b" * 30), (3, 0, "д" * 40 + "." + "1" * 30)]
+    assert pattern.rg_arguments is None
 
 
 def test_a_thread_that_searches_leaves_others_running():

@@ -110,7 +110,7 @@ def test_hostile_files_have_an_outcome_and_the_pool_lives_on(tmp_path):
         ("h.tsx", b"<a>" * 30_000, "tsx"),
         ("i.rs", b"use " + b"a::{" * 20_000, "rust"),
     ]
-    with pool_of(2, file_seconds=3) as pool:
+    with pool_of(2, job_seconds=3) as pool:
         futures = [pool.submit(job_for(tmp_path, name, data, language)) for name, data, language in hostile]
         for (name, *_), future in zip(hostile, futures, strict=True):
             result = future.result(WAIT_SECONDS)
@@ -129,7 +129,7 @@ def test_a_job_whose_process_is_killed_is_tried_again(tmp_path):
 
 
 def test_a_process_that_does_not_answer_is_killed_and_the_job_fails_with_a_reason(tmp_path):
-    with pool_of(file_seconds=0.1) as pool:
+    with pool_of(job_seconds=0.1) as pool:
         pool.submit(job_for(tmp_path, "a.py", b"x = 1\n", "python")).result(WAIT_SECONDS)
         (pid,) = pool.stats().pids
         os.kill(pid, signal.SIGSTOP)

@@ -222,7 +222,7 @@ def search_project_code(call: Call, params: ProjectParams) -> dict[str, Any]:
     began = time.perf_counter()
     if not params.pattern.strip():
         raise ToolError("pattern: it is blank", "Give a regular expression; \\s matches spaces")
-    pattern = pattern_of(params.pattern, is_regex=True, case_sensitive=True)
+    pattern = pattern_of(call, params.pattern, is_regex=True, case_sensitive=True)
     asked = (call.view.resolve(params.path),)
     scope = call.view.scope(asked, _extensions(params.file_type), hidden=params.include_hidden)
     # Who asks for a few waits for no more: the count, too, ends there.

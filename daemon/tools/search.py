@@ -106,7 +106,7 @@ class TextParams(Params):
     error=lambda error: {"status": "error", "matches": [], "match_count": 0, "error_message": str(error)},
 )
 def search_text_pattern(call: Call, params: TextParams) -> dict[str, Any]:
-    pattern = pattern_of(params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
+    pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
     page = Page(params, str, int)
     query = TextQuery(call, pattern, _scope(call, params.target_paths, params.file_extensions))
     query.fill(page, lambda line: _text_match(call, params, pattern, line))

@@ -145,16 +145,17 @@ def _listed(names: list[str], params: InFilesParams) -> str:
 
 def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
     call.end_within(params.timeout)
-    pattern = pattern_of(params.query, is_regex=params.use_regex, case_sensitive=True)
+    pattern = pattern_of(call, params.query, is_regex=params.use_regex, case_sensitive=True)
     exclude = None
     if params.exclude_query:
-        exclude = pattern_of(params.exclude_query, is_regex=params.use_regex, case_sensitive=True)
+        exclude = pattern_of(call, params.exclude_query, is_regex=params.use_regex, case_sensitive=True)
     try:
         include = path_filter(params.file_pattern, call.view.folder)
     except GlobError as error:
         raise ToolError(f"Invalid file_pattern {params.file_pattern!r}: {error}") from None
     page = Page(params, str, int)
-    query = TextQuery(call, pattern, call.view.scope((call.view.resolve(params.path),), include=include))
+    scope = call.view.scope((call.view.resolve(params.path),), include=include)
+    query = TextQuery(call, pattern, scope, exclude=exclude)
 
     def shown(line: Line) -> dict[str, Any]:
         content, truncated = line.content()
@@ -165,7 +166,7 @@ def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
         }
         return {**match, "line_truncated": True} if truncated else match
 
-    query.fill(page, shown, exclude=exclude)
+    query.fill(page, shown)
     return {
         "matches": page.results,
         "total_matches": page.total,
@@ -176,7 +177,7 @@ def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
 
 
 def _grouped(call: Call, params: InFilesParams) -> dict[str, Any]:
-    pattern = pattern_of(params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
+    pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
     scope = call.view.scope(
         include=path_patterns("includePatterns", params.include, call.view),
         exclude=path_patterns("excludePatterns", params.exclude, call.view),
