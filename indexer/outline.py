@@ -1,12 +1,14 @@
-"""What is known of one file's symbols, and its packed form: two blobs per content, made to answer for one name without the others.
+"""What is known of one file's symbols, and its packed form: three blobs per content, made to answer for one name without the others.
 
 Invariant: what was packed is unpacked equal; a blob of another version is refused, never misread.
 
-Both blobs are a header of little-endian numbers and these parts:
+All numbers are little-endian:
 
-    definitions     u8 version | u32 definitions | u32 imports | body
-                    The body is deflated JSON: the columns of all definitions, then of all imports. Lines and bytes are kept as
-                    steps from the definition before, as small numbers deflate better.
+    definitions     u8 version | u32 definitions | u32 bytes of places | places | rest
+                    Both parts are deflated JSON, columns of all definitions: `places` what finding a name needs, `rest` what showing an
+                    element needs besides. Lines and bytes are kept as steps from the definition before, as small numbers deflate better.
+
+    imports         u8 version | deflated JSON, the columns of all imports; empty where there are none.
 
     references      u8 version | u8 salt | u32 references | u32 names | u32 long ones | marks | lengths | rests | positions
                     marks      a u32 of the machine's byte order for each referenced name, ascending: the CRC-32 of the name or, where two names would share
@@ -14,7 +16,7 @@ Both blobs are a header of little-endian numbers and these parts:
                                leads here; a name that the blob does not hold is found in it once in four million times.
                     lengths    for each name the bytes of its positions, one byte; 255 where there are as many or more
                     rests      for each of the latter a u32: how many more than 255
-                    positions  name after name; for each use varint(line step * 8 + role) and varint(column). The step of the first
+                    positions  name after name; for each use varint(line step * 16 + role) and varint(column). The step of the first
                                use is its line.
 
 Nothing of the references is deflated: it would save a quarter and cost ten times the time of reading one name.
@@ -37,7 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 _OWNER_PARTS = re.compile(r"::|\.")
+_MODULE_SEPARATORS = re.compile(r"[./\\:]+")
+_QUOTED_FILE = re.compile(r"\.(?:[cm]?[jt]sx?|h|hh|hpp|hxx|h\+\+|inc|php|rb|sh|lua|dart)$")
 ROLES = ("call", "type", "import", "write", "read")
+MEMBER = 8
+"""Added to a role's index where the name is a member of something named before it: after `.`, `->` or `::`."""
+_ROLE_BITS = 4
+_ROLE_MASK = (1 << _ROLE_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +93,20 @@ class Outline:
     """In order of their start; a parent stands before its children."""
     imports: list[Import]
     uses: dict[str, list[tuple[int, int, int]]]
-    """Where each name is referenced, in text order: line, column, index in ROLES. Grouped, as 100,000 objects a megabyte would cost more than parsing."""
+    """Where each name is referenced, in text order: line, column, index in ROLES and maybe MEMBER. Grouped, as 100,000 objects a megabyte would cost more than parsing."""
 
     @property
     def references(self) -> list[Reference]:
         """All references in text order."""
         found = [
-            Reference(name, line, column, ROLES[role])
+            Reference(name, line, column, ROLES[role & (MEMBER - 1)])
             for name, uses in self.uses.items()
             for line, column, role in uses
         ]
         return sorted(found, key=lambda reference: reference[1:3])
 
 
-PACKED_VERSION = 1
+PACKED_VERSION = 2
 
 _DEFINITIONS_HEADER = struct.Struct("<BII")
 _REFERENCES_HEADER = struct.Struct("<BBIII")
@@ -110,23 +118,42 @@ _LENGTH_MAX = 255
 @dataclass(frozen=True, slots=True)
 class Packed:
     definitions: bytes
+    imports: bytes
     references: bytes
     defined_names: list[str]
     referenced_names: list[str]
-    """Both without duplicates, sorted."""
+    imported_names: list[str]
+    """What imports bring in: names, aliases, and the last parts of modules. All three without duplicates, sorted."""
 
 
 def pack(outline: Outline) -> Packed:
     return Packed(
-        _pack_definitions(outline.definitions, outline.imports),
+        _pack_definitions(outline.definitions),
+        _pack_imports(outline.imports),
         _pack_references(outline.uses),
         sorted({definition.name for definition in outline.definitions}),
         sorted(outline.uses),
+        sorted({name for one in outline.imports for name in (one.name, one.alias, last_part(one.module)) if name}),
     )
 
 
-def reference_positions(blob: bytes, name: str) -> list[tuple[int, int, str]]:
-    """Line, column and role of every use of a name, in text order; about 10 microseconds for a name of few uses."""
+def last_part(module: str) -> str:
+    """The last name in what an import calls a module: `response` of `django.http.response`, `./response.js` and `http/response`."""
+    return next(reversed(module_parts(module)), "")
+
+
+def module_parts(module: str) -> list[str]:
+    """The names in what an import calls a module, without the extension of a file."""
+    return [part for part in _MODULE_SEPARATORS.split(without_extension(module)) if part]
+
+
+def without_extension(module: str) -> str:
+    """`./response` of `./response.js`; `a.b` as it is."""
+    return module[: module.rfind(".")] if _QUOTED_FILE.search(module) else module
+
+
+def reference_positions(blob: bytes, name: str) -> list[tuple[int, int, int]]:
+    """Line, column and role (as in `Outline.uses`) of every use of a name, in text order; about 10 microseconds for a name of few uses."""
     salt, _, count, longs = _references_header(blob)
     marks_start = _REFERENCES_HEADER.size
     lengths_start = marks_start + _MARK_BYTES * count
@@ -156,43 +183,26 @@ def definition_count(blob: bytes) -> int:
 
 
 def unpack_definitions(blob: bytes) -> list[Definition]:
-    count, _ = _definitions_header(blob)
-    if not count:
+    if not definition_count(blob):
         return []
-    (
-        names,
-        kinds,
-        lines,
-        columns,
-        starts,
-        ends,
-        start_bytes,
-        lengths,
-        parents,
-        owners,
-        parameters,
-        modifiers,
-        docs,
-        complexities,
-    ) = _body(blob)[0]
-    lines = list(accumulate(lines))
-    start_bytes = list(accumulate(start_bytes))
+    names, kinds, lines, columns, parents, owners = _places(blob)
+    starts, ends, start_bytes, lengths, parameters, modifiers, docs, complexities = _rest(blob)
+    start_bytes = accumulate(start_bytes)
     return [
         Definition(
             name, kind, line, column, line - start, line + end, byte, byte + length, parent, owner, tuple(parameter), tuple(modifier), doc, complexity
         )
         for name, kind, line, column, start, end, byte, length, parent, owner, parameter, modifier, doc, complexity in zip(
-            names, kinds, lines, columns, starts, ends, start_bytes, lengths, parents, owners, parameters, modifiers, docs, complexities, strict=True
+            names, kinds, accumulate(lines), columns, starts, ends, start_bytes, lengths, parents, owners, parameters, modifiers, docs, complexities, strict=True
         )
     ]  # fmt: skip
 
 
 def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[str]]]:
     """Line, column, kind and enclosing names (outermost first) of the definitions of one name, without making the others."""
-    count, _ = _definitions_header(blob)
-    if not count:
+    if not definition_count(blob):
         return []
-    names, kinds, lines, columns, *_, parents, owners, _, _, _, _ = _body(blob)[0]
+    names, kinds, lines, columns, parents, owners = _places(blob)
     lines = list(accumulate(lines))
     found = []
     for at, one in enumerate(names):
@@ -207,30 +217,40 @@ def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[
 
 
 def unpack_imports(blob: bytes) -> list[Import]:
-    _, count = _definitions_header(blob)
-    return [Import(*row) for row in zip(*_body(blob)[1], strict=True)] if count else []
+    if not blob:
+        return []
+    _check(blob[0])
+    return [Import(*row) for row in zip(*_inflated(blob[1:]), strict=True)]
 
 
-def _pack_definitions(definitions: list[Definition], imports: list[Import]) -> bytes:
-    header = _DEFINITIONS_HEADER.pack(PACKED_VERSION, len(definitions), len(imports))
-    columns = [
-        [d.name for d in definitions],
-        [d.kind for d in definitions],
-        _steps(d.line for d in definitions),
-        [d.column for d in definitions],
-        [d.line - d.start_line for d in definitions],
-        [d.end_line - d.line for d in definitions],
-        _steps(d.start_byte for d in definitions),
-        [d.end_byte - d.start_byte for d in definitions],
-        [d.parent for d in definitions],
-        [d.owner for d in definitions],
-        [d.parameters for d in definitions],
-        [d.modifiers for d in definitions],
-        [d.doc for d in definitions],
-        [d.complexity for d in definitions],
-    ]
-    body = json.dumps([columns, list(zip(*imports, strict=True))], separators=(",", ":"), ensure_ascii=False)
-    return header + zlib.compress(body.encode("utf-8", "surrogatepass"), 1)
+def _pack_definitions(definitions: list[Definition]) -> bytes:
+    places = _deflated(
+        [
+            [d.name for d in definitions],
+            [d.kind for d in definitions],
+            _steps(d.line for d in definitions),
+            [d.column for d in definitions],
+            [d.parent for d in definitions],
+            [d.owner for d in definitions],
+        ]
+    )
+    rest = _deflated(
+        [
+            [d.line - d.start_line for d in definitions],
+            [d.end_line - d.line for d in definitions],
+            _steps(d.start_byte for d in definitions),
+            [d.end_byte - d.start_byte for d in definitions],
+            [d.parameters for d in definitions],
+            [d.modifiers for d in definitions],
+            [d.doc for d in definitions],
+            [d.complexity for d in definitions],
+        ]
+    )
+    return _DEFINITIONS_HEADER.pack(PACKED_VERSION, len(definitions), len(places)) + places + rest
+
+
+def _pack_imports(imports: list[Import]) -> bytes:
+    return bytes((PACKED_VERSION,)) + _deflated(list(zip(*imports, strict=True))) if imports else b""
 
 
 def _steps(numbers: Iterable[int]) -> list[int]:
@@ -250,7 +270,7 @@ def _pack_references(uses: dict[str, list[tuple[int, int, int]]]) -> bytes:
         of_name = uses[name]
         references += len(of_name)
         for line, column, role in of_name:
-            number = (line - last_line) << 3 | role
+            number = (line - last_line) << _ROLE_BITS | role
             last_line = line
             while number > 127:
                 append(number & 127 | 128)
@@ -288,7 +308,7 @@ def _mark(name: str, salt: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=_MARK_BYTES, salt=bytes((salt,))).digest())
 
 
-def _positions(blob: bytes, start: int, end: int) -> list[tuple[int, int, str]]:
+def _positions(blob: bytes, start: int, end: int) -> list[tuple[int, int, int]]:
     found = []
     line = 0
     at = start
@@ -301,8 +321,8 @@ def _positions(blob: bytes, start: int, end: int) -> list[tuple[int, int, str]]:
         at += 1
         if column > 127:
             column, at = _long_varint(blob, column, at)
-        line += number >> 3
-        found.append((line, column, ROLES[number & 7]))
+        line += number >> _ROLE_BITS
+        found.append((line, column, number & _ROLE_MASK))
     return found
 
 
@@ -325,9 +345,9 @@ def _references_header(blob: bytes) -> tuple[int, int, int, int]:
 
 
 def _definitions_header(blob: bytes) -> tuple[int, int]:
-    version, definitions, imports = _DEFINITIONS_HEADER.unpack_from(blob)
+    version, definitions, size = _DEFINITIONS_HEADER.unpack_from(blob)
     _check(version)
-    return definitions, imports
+    return definitions, size
 
 
 def _check(version: int) -> None:
@@ -335,5 +355,19 @@ def _check(version: int) -> None:
         raise ValueError(f"packed outline of version {version}, not {PACKED_VERSION}; rebuild the symbols")
 
 
-def _body(blob: bytes) -> list[list[list]]:
-    return json.loads(zlib.decompress(memoryview(blob)[_DEFINITIONS_HEADER.size :]).decode("utf-8", "surrogatepass"))
+def _places(blob: bytes) -> list[list]:
+    start = _DEFINITIONS_HEADER.size
+    return _inflated(memoryview(blob)[start : start + _definitions_header(blob)[1]])
+
+
+def _rest(blob: bytes) -> list[list]:
+    return _inflated(memoryview(blob)[_DEFINITIONS_HEADER.size + _definitions_header(blob)[1] :])
+
+
+def _deflated(columns: list) -> bytes:
+    text = json.dumps(columns, separators=(",", ":"), ensure_ascii=False)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def _inflated(data: bytes | memoryview) -> list[list]:
+    return json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Parser, Query, QueryCursor
 from tree_sitter_language_pack import get_language
 
-from ctxd.indexer.outline import ROLES, Definition, Import, Outline
+from ctxd.indexer.outline import MEMBER, ROLES, Definition, Import, Outline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -445,6 +445,13 @@ class _Sweep:
                 characters += len(text[counted:start].decode("utf-8", "replace"))
                 counted = start
                 column = characters + 1
+            # `a.b`, `a->b` and `a::b`, but neither `...b` nor `a ? b:c`.
+            if (
+                start > 1
+                and (before := text[start - 1]) in _BEFORE_MEMBER
+                and text[start - 2] in _BEFORE_MEMBER[before]
+            ):
+                role |= MEMBER
             name = text[start : ends[start]]
             uses = names.get(name)
             if uses is None:
@@ -539,6 +546,14 @@ def _first_line(comment: bytes) -> str:
             return bare.decode("utf-8", "replace")[:_DOC_CHARACTERS_MAX]
     return ""
 
+
+_NOT_A_DOT = frozenset(range(256)) - {0x2E}
+_BEFORE_MEMBER: dict[int, frozenset[int]] = {
+    ord("."): _NOT_A_DOT,
+    ord(">"): frozenset(b"-"),
+    ord(":"): frozenset(b":"),
+}
+"""The byte right before a member's name, and those that may stand before it."""
 
 _NEWLINE = re.compile(rb"\n")
 _WORD = re.compile(r"\w+")

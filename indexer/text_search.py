@@ -298,7 +298,7 @@ class TextSearch:
         return paths
 
 
-def in_order(paths: Collection[bytes], after: bytes) -> Iterator[bytes]:
+def in_order(paths: Collection[bytes], after: bytes = b"") -> Iterator[bytes]:
     """Those from `after` on, sorted; lazily, as a full page often comes soon and sorting 30,000 paths takes 20 ms."""
     rest = [path for path in paths if path >= after] if after else paths
     if len(rest) > 2 * READ_FIRST:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TEXT_REVISION = 1
 """What the rows of the trigram index are: raise it when they change, and every content is indexed again."""
-SYMBOLS_REVISION = 1
+SYMBOLS_REVISION = 2
 """What the rows of the symbol tables are: raise it when a query or the packed form changes."""
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
@@ -162,11 +162,17 @@ class Writer:
         if packed is not None:
             counts = definition_count(packed.definitions), reference_count(packed.references)
             connection.execute(
-                "INSERT INTO symbol VALUES (?, ?, ?)", (content_id, packed.definitions, packed.references)
+                "INSERT INTO symbol VALUES (?, ?, ?, ?)",
+                (content_id, packed.definitions, packed.imports, packed.references),
             )
             connection.execute(
-                "INSERT INTO symbol_name (rowid, defined, referenced) VALUES (?, ?, ?)",
-                (content_id, name_tokens(packed.defined_names), name_tokens(packed.referenced_names)),
+                "INSERT INTO symbol_name (rowid, defined, referenced, imported) VALUES (?, ?, ?, ?)",
+                (
+                    content_id,
+                    name_tokens(packed.defined_names),
+                    name_tokens(packed.referenced_names),
+                    name_tokens(packed.imported_names),
+                ),
             )
         connection.execute(
             """UPDATE content SET symbols = ?, symbols_error = ?, symbols_revision = ?,

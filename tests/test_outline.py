@@ -7,6 +7,7 @@ import random
 import pytest
 
 from ctxd.indexer.outline import (
+    MEMBER,
     ROLES,
     Definition,
     Import,
@@ -34,10 +35,11 @@ def test_what_was_packed_is_unpacked_equal():
     imports = [Import("a.b", "c", "", 1, 15), Import("x", "", "y", 2, 8)]
     packed = pack(Outline(definitions, imports, {"c": [(1, 15, 2)]}))
     assert unpack_definitions(packed.definitions) == definitions
-    assert unpack_imports(packed.definitions) == imports
+    assert unpack_imports(packed.imports) == imports
     assert (definition_count(packed.definitions), reference_count(packed.references)) == (3, 1)
     assert packed.defined_names == ["f", "g", "Ünï"]
     assert packed.referenced_names == ["c"]
+    assert packed.imported_names == ["b", "c", "x", "y"]
 
 
 def test_every_use_of_every_name_is_found():
@@ -48,12 +50,12 @@ def test_every_use_of_every_name_is_found():
             (chance.choice((chance.randrange(1, 300), chance.randrange(1, 99_999))), chance.choice((3, 200, 70_000)))
             for _ in range(chance.choice((1, 3, 400)))
         }
-        uses[f"name{index}é"] = [(line, column, chance.randrange(len(ROLES))) for line, column in sorted(places)]
+        uses[f"name{index}é"] = [
+            (line, column, chance.randrange(len(ROLES)) | chance.choice((0, MEMBER))) for line, column in sorted(places)
+        ]
     packed = pack(Outline([], [], uses))
     for name, places in uses.items():
-        assert reference_positions(packed.references, name) == [
-            (line, column, ROLES[role]) for line, column, role in places
-        ]
+        assert reference_positions(packed.references, name) == [(line, column, role) for line, column, role in places]
     assert reference_positions(packed.references, "absent") == []
     assert reference_count(packed.references) == sum(map(len, uses.values()))
 
@@ -61,14 +63,14 @@ def test_every_use_of_every_name_is_found():
 def test_names_with_one_checksum_are_told_apart():
     same = ("plumless", "buckeroo")  # the classic collision of CRC-32
     packed = pack(Outline([], [], {same[0]: [(1, 1, 0)], same[1]: [(2, 2, 1)]}))
-    assert reference_positions(packed.references, same[0]) == [(1, 1, "call")]
-    assert reference_positions(packed.references, same[1]) == [(2, 2, "type")]
+    assert reference_positions(packed.references, same[0]) == [(1, 1, 0)]
+    assert reference_positions(packed.references, same[1]) == [(2, 2, 1)]
 
 
 def test_an_empty_outline_is_packed_too():
     packed = pack(Outline([], [], {}))
     assert unpack_definitions(packed.definitions) == []
-    assert unpack_imports(packed.definitions) == []
+    assert unpack_imports(packed.imports) == []
     assert reference_positions(packed.references, "x") == []
 
 

@@ -165,6 +165,7 @@ class SymbolOccurrence(TypedDict):
     column_number: int
     type: Literal["definition", "reference", "import"]
     kind: NotRequired[str]
+    grade: Literal["definition", "import-resolved", "same-module", "name-only"]
     symbol_fqn: NotRequired[str]
     snippet: str
 
@@ -269,6 +270,7 @@ def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
         "line_number": found.line,
         "column_number": found.column,
         "type": found.type,
+        "grade": found.grade,
         "snippet": snippets.of(found),
     }
     if found.kind is not None:

@@ -1,0 +1,279 @@
+"""Whether a use of a name means a certain definition, as far as imports tell: the grades of a symbol's occurrences.
+
+No types are inferred: `x.get` is graded by what `x` was imported as, not by what it holds. Invariant: a grade above "name-only" says
+that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module.
+
+A definition's *place* is its module (the components of its path) and then the elements around it. What an import calls a module is
+compared with places, with the components of both; where a package hands on what its modules define, the import names a part of
+the place only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxd.indexer import languages
+from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts, reference_positions, without_extension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY = "definition", "import-resolved", "same-module", "name-only"
+GRADES = (DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY)
+"""Surest first."""
+
+_FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
+_CRATE_ROOTS = frozenset({"lib", "main"})
+_FOLDER_MODULES = frozenset(
+    {"go", "java", "kotlin", "scala", "csharp", "swift"}
+)  # all files of a folder are one module
+_IMPORT = ROLES.index("import")
+_VERSION = re.compile(r"[./]v\d+$")
+_TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
+_ALIAS_MARKS = ("@/", "~/", "@", "~")  # TypeScript's `paths`, bundlers' roots
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A definition that a query means."""
+
+    path: bytes
+    chain: tuple[str, ...]
+    """Names of the elements around it, outermost first."""
+    fqn: str
+
+
+def module_of(path: bytes) -> list[str]:
+    """The components of a file's module: its path without extension, a folder's own file standing for the folder."""
+    parts = path.decode("utf-8", "backslashreplace").split("/")
+    stem = parts[-1].split(".", 1)[0] or parts[-1]
+    stands = stem in _FILE_MODULES or (stem in _CRATE_ROOTS and path.endswith(b".rs"))
+    parts[-1:] = [] if stands and len(parts) > 1 else [stem]
+    return parts
+
+
+class Resolver:
+    """Grades the uses of one name, for the definitions that a query means."""
+
+    def __init__(self, name: str, targets: Iterable[Target]) -> None:
+        self.name = name
+        self.targets = list(targets)
+        self._by_path: dict[bytes, list[Target]] = {}
+        for target in self.targets:
+            self._by_path.setdefault(target.path, []).append(target)
+        self.folders = frozenset(
+            os.path.dirname(target.path) for target in self.targets if _is_folder_module(target.path)
+        )
+        """Folders all files of which see a target without importing it."""
+        self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
+
+    def asked_imports(self) -> set[str]:
+        """Names one of which a file imports that can be resolved: the name itself, modules and elements that hold a target."""
+        names = {self.name}
+        for target in self.targets:
+            names.update(target.chain[-1:])
+            names.update(module_of(target.path)[-_TAIL_MAX:])
+        return names
+
+    def grades(
+        self, path: bytes, uses: list[tuple[int, int, int]], imports: list[Import], references: bytes
+    ) -> Iterator[tuple[str, str | None, tuple[int, int, int]]]:
+        """`(grade, fully qualified name, use)` of every use of the name in one file; and of its alias there, where it has one."""
+        bound, aliases, holders, wildcards = self._bindings(path, imports)
+        here = self._by_path.get(path, [])
+        near = here or [target for target in self._in_folder(path) if not target.chain]
+        before = self._ends_of(references, holders) if holders and any(use[2] & MEMBER for use in uses) else {}
+        for use in uses:
+            line, column, role = use
+            if role & ~MEMBER == _IMPORT:
+                found = bound or self._named_on_the_way(path, line, imports)
+                yield (IMPORT_RESOLVED, found[0].fqn, use) if found else (NAME_ONLY, self.only_fqn, use)
+            elif role & MEMBER:
+                held = before.get((line, column - 1)) or before.get((line, column - 2))
+                if held is not None:
+                    yield IMPORT_RESOLVED, held.fqn, use
+                elif here:
+                    yield SAME_MODULE, self._one(here), use
+                else:
+                    yield NAME_ONLY, self.only_fqn, use
+            elif bound:
+                yield IMPORT_RESOLVED, bound[0].fqn, use
+            elif near:
+                yield SAME_MODULE, self._one(near), use
+            elif wildcards:
+                yield IMPORT_RESOLVED, wildcards[0].fqn, use
+            else:
+                yield NAME_ONLY, self.only_fqn, use
+        for alias, target in aliases:
+            for use in reference_positions(references, alias):
+                if use[2] < MEMBER and use[2] != _IMPORT:
+                    yield IMPORT_RESOLVED, target.fqn, use
+
+    def _bindings(
+        self, path: bytes, imports: list[Import]
+    ) -> tuple[list[Target], list[tuple[str, Target]], list[tuple[str, Target]], list[Target]]:
+        """What a file's imports bind to targets: the name itself, aliases of it, what holds it (modules, classes), wildcards."""
+        bound: list[Target] = []
+        aliases: list[tuple[str, Target]] = []
+        holders: list[tuple[str, Target]] = []
+        wildcards: list[Target] = []
+        for one in imports:
+            local = one.alias or (one.name if one.name not in ("", "*", "default") else _bound_name(one.module))
+            if one.name == self.name:
+                for target in self._meant(path, one.module, ()):
+                    bound.append(target)
+                    if one.alias and one.alias != self.name:
+                        aliases.append((one.alias, target))
+            elif one.name == "default" and one.alias:
+                # What a module exports by default has no name of its own to compare with.
+                if one.alias == self.name:
+                    bound += self._meant(path, one.module, ())
+                else:
+                    holders += [(local, target) for target in self._meant(path, one.module, (one.alias,))]
+            elif one.name == "*" and not one.alias:
+                wildcards += self._meant(path, one.module, ())
+            elif one.name in ("", "*"):
+                holders += [(local, target) for target in self._meant(path, one.module, ())]
+                if not one.alias and path.endswith(_INCLUDING):
+                    wildcards += self._meant(path, one.module, ())
+            else:
+                # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
+                inner = [
+                    target for target in self.targets if one.name in (*target.chain[-1:], *module_of(target.path)[-1:])
+                ]
+                if inner:
+                    module = without_extension(one.module)
+                    module += _joint(module) + one.name
+                    holders += [(local, target) for target in self._meant(path, module, (), inner)]
+                    holders += [(local, target) for target in self._meant(path, one.module, (one.name,), inner)]
+        return bound, aliases, holders, wildcards
+
+    def _named_on_the_way(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
+        """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""
+        for one in imports:
+            parts = module_parts(one.module)
+            if one.line == line and self.name in parts:
+                before = one.module[: one.module.rindex(self.name)].rstrip("./\\:")
+                if before and (found := self._meant(path, before, ())):
+                    return found
+        return []
+
+    def _meant(
+        self, importer: bytes, module: str, chain: tuple[str, ...], among: list[Target] | None = None
+    ) -> list[Target]:
+        """The targets inside `chain` of what `importer` calls `module`, those nearest to it; none where it is another module."""
+        best = _TAIL_MAX + 1
+        found: list[Target] = []
+        for target in self.targets if among is None else among:
+            if chain and target.chain != chain:
+                continue
+            left_out = _left_out(importer, module, target, inside=bool(chain))
+            if left_out is None or left_out > best:
+                continue
+            if left_out < best:
+                best, found = left_out, []
+            found.append(target)
+        return found
+
+    def _in_folder(self, path: bytes) -> list[Target]:
+        folder = os.path.dirname(path)
+        if folder not in self.folders or not _is_folder_module(path):
+            return []
+        return [target for target in self.targets if os.path.dirname(target.path) == folder]
+
+    @staticmethod
+    def _ends_of(references: bytes, holders: list[tuple[str, Target]]) -> dict[tuple[int, int], Target]:
+        """Where each holder's name ends: line and the column after it."""
+        return {
+            (line, column + len(name)): target
+            for name, target in holders
+            for line, column, _ in reference_positions(references, name)
+        }
+
+    @staticmethod
+    def _one(targets: list[Target]) -> str | None:
+        return targets[0].fqn if len({target.fqn for target in targets}) == 1 else None
+
+
+_INCLUDING = (b".c", b".h", b".cc", b".cpp", b".cxx", b".hpp", b".hh", b".rb", b".php", b".lua", b".sh", b".bash")
+"""Files of languages in which importing a file brings in all of its names."""
+
+
+def _bound_name(module: str) -> str:
+    """The name by which an import of a whole module is used: its last part; of a Go package the one before its version."""
+    return last_part(_VERSION.sub("", module))
+
+
+def _joint(module: str) -> str:
+    """What stands between the parts of a module's name."""
+    if not module or module.endswith((".", "/", ":", "\\")):
+        return ""
+    if module in ("crate", "self", "super"):
+        return "::"
+    return next((joint for joint in ("::", "/", "\\") if joint in module), ".")
+
+
+def _is_folder_module(path: bytes) -> bool:
+    language = languages.parsed_language_of(path)
+    return language is not None and language.name in _FOLDER_MODULES
+
+
+def _left_out(importer: bytes, module: str, target: Target, *, inside: bool) -> int | None:
+    """How many components of the target's place the import leaves out at its end: 0 where it names it whole, None where it means another.
+
+    With `inside`, the import names what holds the target's outermost element.
+    """
+    place = [*module_of(target.path), *(() if inside else target.chain)]
+    if _is_folder_module(target.path):
+        place = [*module_of(target.path)[:-1], *(() if inside else target.chain)]
+    parts, base = _asked(importer, module)
+    if base is not None:
+        whole = [*base, *parts]
+        tail = len(place) - len(whole)
+        return tail if 0 <= tail <= _TAIL_MAX and place[: len(whole)] == whole else None
+    if not parts:
+        return None
+    for tail in range(min(_TAIL_MAX, len(place) - 1) + 1):
+        end = len(place) - tail
+        size = min(len(parts), end)
+        # Whole, or what of it lies in the project: `github.com/owner/project/folder` is `folder` at its top.
+        if place[end - size : end] == parts[-size:] and (size == len(parts) or (size == end and _names_a_root(module))):
+            return tail
+    return None
+
+
+def _names_a_root(module: str) -> bool:
+    """Whether the first part of a module's name is a host's: what follows is a repository, then folders of it."""
+    return "." in module.split("/", 1)[0] and "/" in module
+
+
+def _asked(importer: bytes, module: str) -> tuple[list[str], list[str] | None]:
+    """The parts of a module's name, and the folder they start from; None where they may start anywhere."""
+    folder = [part for part in os.path.dirname(importer).decode("utf-8", "backslashreplace").split("/") if part]
+    if module.startswith(("./", "../")) or module in (".", ".."):
+        parts = module.split("/")
+        while parts and parts[0] in (".", ".."):
+            if parts.pop(0) == ".." and folder:
+                folder.pop()
+        named = module_parts("/".join(parts))
+        return (named[:-1] if named[-1:] == ["index"] else named), folder
+    if module.startswith("."):  # Python's: one dot is the own package, each more one up
+        dots = len(module) - len(module.lstrip("."))
+        return module_parts(module), folder[: len(folder) - dots + 1] if dots - 1 <= len(folder) else []
+    if module.startswith(("super::", "self::")) or module in ("super", "self"):
+        own = module_of(importer)
+        parts = module.split("::")
+        while parts and parts[0] in ("super", "self"):
+            if parts.pop(0) == "super" and own:
+                own.pop()
+        return parts, own
+    if module.startswith("crate::") or module == "crate":
+        above = folder[: folder.index("src") + 1] if "src" in folder else []
+        return module.split("::")[1:], above
+    for mark in _ALIAS_MARKS:
+        if module.startswith(mark):
+            return module_parts(module.removeprefix(mark)), None
+    return module_parts(module), None

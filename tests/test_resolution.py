@@ -1,0 +1,130 @@
+"""What a use of a name is known to mean: grades of occurrences over small projects with decoys of the same name."""
+
+import pytest
+
+from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.tool import TOOLS, Call
+from ctxd.daemon.view import View
+from projects import opened, ready, write
+
+PYTHON = {
+    "shop/__init__.py": "from .cart import Cart\n",
+    "shop/cart.py": "class Cart:\n    def total(self):\n        return 1\n\ndef price(x):\n    return x\n\nY = price(2)\n",
+    "shop/other.py": "def price(x):\n    return 0\n",
+    "a.py": "from shop.cart import price\nprint(price(1))\n",
+    "b.py": "from shop.cart import price as p\np(1)\n",
+    "c.py": "import shop.cart\nfrom shop import cart as k\nshop.cart.price(1)\nk.price(2)\n",
+    "d.py": "from shop.other import price\nprice(1)\n",
+    "e.py": "from elsewhere import price\nprice(1)\n",
+    "f.py": "from shop import Cart\nCart.total(Cart())\n",
+    "g.py": "def f(x):\n    return x.price\n",
+    "shop/h.py": "from .cart import *\nprice(3)\n",
+    "shop/sub/i.py": "from ..cart import price\nprice(4)\n",
+}
+TYPESCRIPT = {
+    "src/cart.ts": "export function price(x: number) { return x; }\nexport class Cart { static total() { return 1; } }\n",
+    "src/other.ts": "export function price(x: number) { return 0; }\n",
+    "src/index.ts": "export * from './cart';\n",
+    "src/a.ts": "import { price } from './cart';\nprice(1);\n",
+    "src/b.ts": "import { price as p } from './cart.js';\np(1);\n",
+    "src/c.ts": "import * as k from './cart';\nk.price(1);\n",
+    "src/d.ts": "import { price } from './other';\nprice(1);\n",
+    "app/e.ts": "import { price } from '../src';\nprice(1);\n",
+    "app/f.ts": "import { Cart } from '../src/cart';\nCart.total();\n",
+    "app/g.ts": "import { price } from 'prices';\nprice(1);\n",
+}
+GO = {
+    "go.mod": "module example.com/owner/shop\n",
+    "cart/cart.go": "package cart\n\nfunc Price(x int) int { return x }\n",
+    "cart/use.go": "package cart\n\nvar y = Price(1)\n",
+    "other/other.go": "package other\n\nfunc Price(x int) int { return 0 }\n",
+    "a/a.go": 'package a\n\nimport "example.com/owner/shop/cart"\n\nvar A = cart.Price(1)\n',
+    "b/b.go": 'package b\n\nimport k "example.com/owner/shop/cart"\n\nvar B = k.Price(1)\n',
+    "c/c.go": 'package c\n\nimport "example.com/owner/shop/other"\n\nvar C = other.Price(1)\n',
+}
+JAVA = {
+    "src/main/java/shop/cart/Cart.java": "package shop.cart;\n\npublic class Cart {\n  public static int total() { return 1; }\n}\n",
+    "src/main/java/shop/cart/Near.java": "package shop.cart;\n\nclass Near { Cart c; }\n",
+    "src/main/java/shop/other/Cart.java": "package shop.other;\n\npublic class Cart {\n  public static int total() { return 0; }\n}\n",
+    "src/main/java/app/A.java": "package app;\n\nimport shop.cart.Cart;\n\nclass A { int x = Cart.total(); }\n",
+    "src/main/java/app/B.java": "package app;\n\nimport shop.other.Cart;\n\nclass B { int x = Cart.total(); }\n",
+    "src/main/java/app/C.java": "package app;\n\nimport static shop.cart.Cart.total;\n\nclass C { int x = total(); }\n",
+    "src/main/java/app/D.java": "package app;\n\nimport shop.cart.*;\n\nclass D { Cart c; }\n",
+}
+RUST = {
+    "src/lib.rs": "pub mod cart;\npub mod other;\nmod app;\n",
+    "src/cart.rs": "pub fn price(x: i32) -> i32 { x }\n\npub fn twice() -> i32 { price(2) }\n",
+    "src/other.rs": "pub fn price(x: i32) -> i32 { 0 }\n",
+    "src/app/mod.rs": "use crate::cart::price;\n\nfn a() -> i32 { price(1) }\n",
+    "src/app/b.rs": "use crate::cart;\n\nfn b() -> i32 { cart::price(1) }\n",
+    "src/app/c.rs": "use super::super::other::price;\n\nfn c() -> i32 { price(1) }\n",
+    "src/app/d.rs": "use crate::cart::price as p;\n\nfn d() -> i32 { p(1) }\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "expected"),
+    [
+        (
+            PYTHON,
+            "shop.cart.price",
+            """definition shop/cart.py:5 | import-resolved a.py:1 a.py:2 b.py:1 b.py:2 c.py:3 c.py:4 shop/h.py:2 shop/sub/i.py:1
+            shop/sub/i.py:2 | same-module shop/cart.py:8""",
+        ),
+        (PYTHON, "Cart.total", "definition shop/cart.py:2 | import-resolved f.py:2"),
+        (
+            TYPESCRIPT,
+            "src.cart.price",
+            """definition src/cart.ts:1 | import-resolved app/e.ts:1 app/e.ts:2 src/a.ts:1 src/a.ts:2 src/b.ts:1 src/b.ts:2
+            src/c.ts:2""",
+        ),
+        (TYPESCRIPT, "Cart.total", "definition src/cart.ts:2 | import-resolved app/f.ts:2"),
+        (
+            GO,
+            "cart.Price",
+            "definition cart/cart.go:3 | import-resolved a/a.go:5 b/b.go:5 | same-module cart/use.go:3",
+        ),
+        (
+            JAVA,
+            "shop.cart.Cart",
+            """definition src/main/java/shop/cart/Cart.java:3 | import-resolved src/main/java/app/A.java:3 src/main/java/app/A.java:5
+            src/main/java/app/C.java:3 src/main/java/app/D.java:5 | same-module src/main/java/shop/cart/Near.java:3""",
+        ),
+        (
+            JAVA,
+            "shop.cart.Cart.total",
+            """definition src/main/java/shop/cart/Cart.java:4 | import-resolved src/main/java/app/A.java:5
+            src/main/java/app/C.java:3 src/main/java/app/C.java:5""",
+        ),
+        (
+            RUST,
+            "cart::price",
+            """definition src/cart.rs:1 | import-resolved src/app/b.rs:3 src/app/d.rs:1 src/app/d.rs:3 src/app/mod.rs:1
+            src/app/mod.rs:3 | same-module src/cart.rs:3""",
+        ),
+    ],
+    ids=["python", "python-method", "typescript", "typescript-method", "go", "java", "java-method", "rust"],
+)
+def test_uses_are_resolved_through_imports(folder, home, workers, files, name, expected):
+    write(folder, files)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        answer = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": name})
+    found = {}
+    for one in answer["occurrences"]:
+        found.setdefault(one["grade"], []).append(f"{one['file_path']}:{one['line_number']}")
+    found.pop("name-only", None)
+    assert found == {grade: places for grade, *places in (part.split() for part in expected.split("|"))}
+
+
+def test_what_only_shares_the_name_is_last_and_says_so(folder, home, workers):
+    write(folder, PYTHON)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        answer = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "price"})
+    grades = [one["grade"] for one in answer["occurrences"]]
+    assert grades == sorted(grades, key=["definition", "import-resolved", "same-module", "name-only"].index)
+    assert {one["symbol_fqn"] for one in answer["occurrences"] if one["file_path"] == "d.py"} == {"shop.other.price"}
+    unknown = [one for one in answer["occurrences"] if one["grade"] == "name-only"]
+    assert {one["file_path"] for one in unknown} == {"e.py", "g.py"}
+    assert not any("symbol_fqn" in one for one in unknown)
