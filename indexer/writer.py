@@ -72,6 +72,8 @@ class Writer:
             file = table.put(path, size, stamp)
             if text_revision == TEXT_REVISION:
                 content = table.contents.get(content_id) or _content(content_id, key, form, symbols, symbols_revision)
+                if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
+                    content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
                 table.set_content(file, content)
 
     def index_files(self, files: Iterable[File]) -> list[IndexedFile]:

@@ -33,6 +33,19 @@ def test_a_restart_reads_no_file_again(folder, home, workers):
         assert not project.queue.pending_symbols
 
 
+def test_files_indexed_before_their_language_was_known_get_symbols(folder, home, workers):
+    write(folder, {"a.py": "def f(): pass\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        with project.database.transaction():
+            project.writer.write_symbols(content_ids(project)[b"a.py"], "none", None, None)
+            project.database.writer.execute("UPDATE content SET symbols_revision = 0")
+    with opened(folder, home, workers) as project:
+        ready(project)
+        found = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "f"})
+        assert found["occurrence_count"] == 1
+
+
 def test_what_changed_while_nobody_watched_is_found_after_a_restart(folder, home, workers):
     write(folder, {"a.py": "def old(): pass\n", "b.py": "b\n", "c.py": "c\n"})
     with opened(folder, home, workers) as project:
