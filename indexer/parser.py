@@ -14,13 +14,15 @@ The query files in languages/ say what is what through the names of their captur
     @declarator.<kind>  holds a name, and parameters and owner, somewhere inside: the language's rules find them
     @parameters         the parameter list of the innermost open element; names in it are no definitions
     @owner              the type to which the innermost open element belongs without standing inside it (receiver, `Foo::`)
-    @doc  @comment      a documentation string inside an element; any comment
+    @doc  @comment      a documentation string inside an element, or inside the @prefix of one; any comment
     @scope              a function without a name: variables inside are local; @scope.class: a class without a name
     @branch             one more way through the innermost function
     @import             an import statement, taken apart by the language's rules
     @tokens             text that the grammar leaves alone (macro bodies): its identifiers are references
     @ignore             an identifier that is no reference
     @read @write @type @call    a reference and its role; where several match, the last of this list wins
+
+Other captures are for the language's rules alone: `sort_out` turns them into these where a word decides what is what.
 """
 
 from __future__ import annotations
@@ -96,6 +98,8 @@ class _Grammar:
             preparation = self.rules.prepare(text)
             prepared, tokens = preparation.text, preparation.tokens
         captures = self.captures(prepared, deadline)
+        if self.rules.sort_out is not None:
+            self.rules.sort_out(captures, prepared)
         sweep = _Sweep(self.rules, text, captures)
         sweep.run(deadline)
         return sweep.outline(tokens)
@@ -148,6 +152,11 @@ class _Frame:
         self.parameters: tuple[str, ...] = ()
         self.first: _Name | None = None
         self.branches = 0
+
+
+def _holds_methods(frame: _Frame) -> bool:
+    """A type, or what names one without defining it (`impl Foo`); not a function or module that has an owner itself."""
+    return frame.kind in CONTAINERS or (frame.first is None and bool(frame.owner))
 
 
 class _Name:
@@ -231,6 +240,7 @@ class _Sweep:
         frame: _Frame | None = None
         comment = _CommentBlock(self.text)
         outer_start = outer_end = prefix_start = prefix_end = parameters_end = -1
+        prefix_doc = ""
         last_element = (-1, -1)
         for count, (start, minus_end, order, _, kind, node) in enumerate(events):
             if not count & 1023 and time.monotonic() > deadline:
@@ -265,14 +275,14 @@ class _Sweep:
                 if last_element == (start, end):
                     continue  # two patterns matched one element
                 last_element = (start, end)
-                whole_start = start
+                whole_start, doc = start, ""
                 if end == outer_end or (end + 1 == outer_end and self.text[end:outer_end] == b";"):
                     whole_start, outer_end = outer_start, -1
                 if prefix_end >= 0:
                     if comment.is_blank_between(prefix_end, whole_start):
-                        whole_start = prefix_start
+                        whole_start, doc = prefix_start, prefix_doc
                     prefix_end = -1
-                frame = _Frame(whole_start, end, frame, comment.doc_before(whole_start))
+                frame = _Frame(whole_start, end, frame, doc or comment.doc_before(whole_start))
             elif group == "comment":
                 comment.add(start, end)
             elif group == "outer":
@@ -280,7 +290,7 @@ class _Sweep:
                     outer_start, outer_end = start, end
             elif group == "prefix":
                 if prefix_end < 0 or not comment.is_blank_between(prefix_end, start):
-                    prefix_start = start
+                    prefix_start, prefix_doc = start, ""
                 prefix_end = end
             elif group == "parameters":
                 named = frame.above if frame is not None and frame.first is None and frame.kind else frame
@@ -297,7 +307,9 @@ class _Sweep:
                 if frame is not None and not frame.owner:
                     frame.owner = self._owner(start, end)
             elif group == "doc":
-                if frame is not None:
+                if end <= prefix_end:
+                    prefix_doc = _first_line(self.text[start:end])
+                elif frame is not None:
                     frame.doc = _first_line(self.text[start:end])
             elif group == "scope":
                 frame = _Frame(start, end, frame, "", kind or "function")
@@ -322,7 +334,7 @@ class _Sweep:
         if above is not None and above.kind in _FUNCTIONS and kind in ("variable", "constant"):
             self.local_names.append((start, end))
             return
-        if kind == "function" and (frame.owner or (above is not None and (above.kind in CONTAINERS or above.owner))):
+        if kind == "function" and (frame.owner or (above is not None and _holds_methods(above))):
             kind = "method"
         if self.text[start:end] == self.rules.blank_name:
             return
@@ -557,7 +569,7 @@ _BEFORE_MEMBER: dict[int, frozenset[int]] = {
 
 _NEWLINE = re.compile(rb"\n")
 _WORD = re.compile(r"\w+")
-_STRING = re.compile(rb'"[^"\n]*"|\'[^\'\n]*\'')
+_STRING = re.compile(rb'"""(?s:.*?)"""|"[^"\n]*"|\'[^\'\n]*\'')
 _DOC_START = re.compile(rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|--+|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*")
 _DOC_END = re.compile(rb"\s*(?:\*+/|\"\"\"|'''|\"|')?\s*$")
 _TOKEN = re.compile(

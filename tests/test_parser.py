@@ -196,6 +196,11 @@ def test_branches_of_if_that_do_not_balance_do_not_hide_what_follows():
     assert {"A", "a", "b"} <= outline.uses.keys()
 
 
+def test_a_function_inside_a_method_is_no_method():
+    outline = outline_of("javascript", "Foo.prototype.bar = function () { function inner() {} }\n")
+    assert [(d.name, d.kind) for d in outline.definitions] == [("bar", "method"), ("inner", "function")]
+
+
 def test_a_header_is_cpp_where_its_text_says_so():
     def name_of(text: bytes) -> str:
         language = language_of(b"a/x.h", text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -185,6 +185,13 @@ class ImportedName:
     bound: str = ""
 
 
+class Span(NamedTuple):
+    """A part of a node, captured in its place."""
+
+    start_byte: int
+    end_byte: int
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Text for the grammar: as long as the original, with what would confuse the grammar blanked.
@@ -206,6 +213,9 @@ class Rules:
     imports: Callable[[Any, bytes], Iterable[ImportedName]]
     """From the node of an `@import` capture and the text; no names: not an import after all."""
     prepare: Callable[[bytes], Prepared] | None = None
+    sort_out: Callable[[dict[str, list[Any]], bytes], None] | None = None
+    """Changes the captures of a file before they are read, where words decide what a node is: the query does not look at
+    words, as its text predicates cost more than all else. A `Span` may stand for a node where a name is a part of one."""
     declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
     """From the node of a `@declarator` capture, its kind and the text before it in its element: the node of the name, the node of
     the parameters and the span of the owner; None where it declares without defining."""
