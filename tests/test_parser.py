@@ -154,6 +154,10 @@ def test_names_in_strings_and_comments_do_not_count():
         ("c", '#define X "hidden" /* hidden */ // hidden\nchar *s = "hidden";\n'),
         ("javascript", "var x = `hidden`; // hidden\n"),
         ("rust", '/// hidden\nconst X: &str = "hidden";\n'),
+        ("lua", "local x = [[hidden]] -- function hidden() end\n"),
+        ("elixir", '@moduledoc """\ndef hidden, do: 1\n"""\nx = ~s(hidden)\n'),
+        ("bash", "x='hidden() { :; }' # hidden\ncat <<'EOF'\nhidden() { :; }\nEOF\n"),
+        ("zig", 'const x = "hidden"; // fn hidden() void {}\nconst y =\n    \\\\hidden\n;\n'),
     ]:
         outline = outline_of(language, text)
         assert "hidden" not in outline.uses
@@ -199,6 +203,52 @@ def test_branches_of_if_that_do_not_balance_do_not_hide_what_follows():
 def test_a_function_inside_a_method_is_no_method():
     outline = outline_of("javascript", "Foo.prototype.bar = function () { function inner() {} }\n")
     assert [(d.name, d.kind) for d in outline.definitions] == [("bar", "method"), ("inner", "function")]
+
+
+def test_a_module_of_elixir_is_named_by_its_last_part():
+    outline = outline_of("elixir", "defmodule A.B do\n  def f(x), do: C.D.g(x)\nend\n")
+    assert [(d.name, d.kind, d.owner, d.parent) for d in outline.definitions] == [
+        ("B", "module", "A", -1),
+        ("f", "function", "", 0),
+    ]
+    assert [(r.name, r.column) for r in outline.references if r.line == 2] == [
+        ("x", 9), ("C", 17), ("D", 19), ("g", 21), ("x", 23),
+    ]  # fmt: skip
+
+
+def test_documentation_before_a_definition_of_elixir_belongs_to_it():
+    text = '@doc """\nWhat defp does.\n"""\n@spec f(a) :: b\ndef f(a), do: a\n\ndef g, do: 1\n'
+    outline = outline_of("elixir", text)
+    assert [(d.name, d.doc, d.start_line, d.modifiers) for d in outline.definitions] == [
+        ("f", "What defp does.", 1, ()),
+        ("g", "", 7, ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("lua", 'local a = require("m")\n'), ("zig", 'const a = @import("m");\n')]
+)
+def test_a_variable_that_holds_a_module_is_imported_and_not_defined(language, text):
+    outline = outline_of(language, text)
+    assert outline.definitions == []
+    assert [(one.module, one.alias) for one in outline.imports] == [("m", "a")]
+
+
+def test_shell_that_the_grammar_does_not_know_hides_no_function():
+    text = "#!/bin/zsh\nx=${${(f)y}}\nif (( $+z )); then\n# Says a.\nfunction a {\n  b 1\n}\nfi\nc() { :; }\nfor x ( 1 2 ) d\n"
+    outline = outline_of("bash", text)
+    assert [(d.name, d.start_line, d.end_line) for d in outline.definitions if d.kind == "function"] == [
+        ("a", 5, 7),
+        ("c", 9, 9),
+    ]
+
+
+def test_a_variable_of_a_script_is_defined_where_it_is_first_set():
+    outline = outline_of("bash", "f() { A=0; }\nA=1\nA=2\nB=1 env\n")
+    assert [(d.name, d.line) for d in outline.definitions] == [("f", 1), ("A", 2)]
+    assert [(r.name, r.line, r.role) for r in outline.references if r.name in "AB"] == [
+        ("A", 1, "write"), ("A", 3, "write"), ("B", 4, "write"),
+    ]  # fmt: skip
 
 
 def test_a_header_is_cpp_where_its_text_says_so():

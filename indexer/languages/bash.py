@@ -1,0 +1,125 @@
+"""Shell scripts, by the grammar of Bash: what its query file cannot say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxd.indexer.languages import ImportedName, Rules, Span, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_ALIAS = re.compile(rb"([^\s=$'\"]+)=")
+_COMMAND = re.compile(rb"[A-Za-z_][\w:.+-]*")
+_FUNCTION_LINE = re.compile(
+    rb"^(?P<indent>[ \t]*)(?:function[ \t]+(?P<name>[\w:.+-]+)[ \t]*(?:\([ \t]*\))?|(?P<bare>[\w:.+-]+)[ \t]*\([ \t]*\))\s*[{(][^\n]*",
+    re.MULTILINE,
+)
+_FUNCTION_BYTES_MAX = 1 << 15  # how far its end is looked for
+_DIGITS = frozenset(b"0123456789")
+
+
+class _Sourced(NamedTuple):
+    """A sourced file. No more than where its path starts: the variables in the path are read, not imported."""
+
+    start_byte: int
+    end_byte: int
+    path: str
+
+
+def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
+    """Aliases and sourced files; `$1` is no name; `A=1 command` sets A for the command only; `a::f` is f of a."""
+    called: list[Any] = []
+    for word in captures.pop("call", ()):
+        start, end = word.start_byte, word.end_byte
+        name = text[start:end]
+        if name == b"alias":
+            for argument in _arguments(word):
+                _add_alias(captures, argument, text)
+        elif name in (b"source", b"."):
+            for file in _arguments(word)[:1]:
+                path = node_text(file, text).strip("\"'")
+                captures.setdefault("import", []).append(_Sourced(file.start_byte, file.start_byte, path))
+        elif _COMMAND.fullmatch(name):
+            last = name.rfind(b"::") + 2
+            if last > 1:
+                captures.setdefault("read", []).append(Span(start, start + last - 2))
+                called.append(Span(start + last, end))
+            else:
+                called.append(word)
+    captures["call"] = called
+    captures["read"] = [name for name in captures.get("read", ()) if text[name.start_byte] not in _DIGITS]
+    if text.startswith(b"#!"):  # documents nothing
+        captures["comment"] = [comment for comment in captures.get("comment", ()) if comment.start_byte]
+    captures["name.variable"] = list(_first_assignments(captures, text))
+    if captures.pop("broken", None):
+        _add_functions_by_line(captures, text)
+    functions = captures.get("name.function", [])
+    for index, name in enumerate(functions):
+        last = text.rfind(b"::", name.start_byte, name.end_byte)
+        if name.start_byte < last < name.end_byte - 2:
+            functions[index] = Span(last + 2, name.end_byte)
+            captures.setdefault("owner", []).append(Span(name.start_byte, last))
+
+
+def _arguments(word: Node) -> list[Node]:
+    command = word.parent.parent if word.parent is not None else None
+    return command.children_by_field_name("argument") if command is not None else []
+
+
+def _add_alias(captures: dict[str, list[Any]], argument: Node, text: bytes) -> None:
+    alias = _ALIAS.match(text, argument.start_byte, argument.end_byte)
+    if alias is not None:
+        captures.setdefault("element", []).append(argument)
+        captures.setdefault("name.function", []).append(Span(*alias.span(1)))
+
+
+def _first_assignments(captures: dict[str, list[Any]], text: bytes) -> Iterator[Any]:
+    """Of each variable outside of functions: the rest only changes it, and scripts change theirs often."""
+    prefixed = {name.start_byte for name in captures.pop("prefixed", ())}
+    bodies = sorted((body.start_byte, body.end_byte) for body in captures.pop("body", ()))
+    body = body_end = 0
+    seen: set[bytes] = set()
+    for name in sorted(captures.get("name.variable", ()), key=lambda name: name.start_byte):
+        start = name.start_byte
+        while body < len(bodies) and bodies[body][0] <= start:
+            body_end = max(body_end, bodies[body][1])
+            body += 1
+        word = text[start : name.end_byte]
+        if start >= body_end and start not in prefixed and word not in seen:
+            seen.add(word)
+            yield name
+
+
+def _add_functions_by_line(captures: dict[str, list[Any]], text: bytes) -> None:
+    """Functions that the tree lacks. One word that the grammar does not know, as of zsh, can spoil all that follows, and
+    functions are set in lines of their own as good as always, with the closing brace under the first letter.
+    """
+    known = {name.start_byte for name in captures.get("name.function", ())}
+    for line in _FUNCTION_LINE.finditer(text):
+        start, end = line.span("name") if line["name"] else line.span("bare")
+        if start in known:
+            continue
+        close = -1
+        if not line[0].rstrip().endswith((b"}", b")")):
+            close = text.find(b"\n" + line["indent"] + b"}", line.end(), line.end() + _FUNCTION_BYTES_MAX)
+        captures.setdefault("element", []).append(
+            Span(line.end("indent"), line.end() if close < 0 else close + len(line["indent"]) + 2)
+        )
+        captures.setdefault("name.function", []).append(Span(start, end))
+
+
+def _imports(file: _Sourced, _text: bytes) -> Iterator[ImportedName]:
+    yield ImportedName(file.path, "*", "", file.start_byte)
+
+
+RULES = Rules(
+    grammar="bash",
+    queries=("bash.scm",),
+    modifiers=frozenset(("function", "export", "readonly", "declare", "typeset", "local")),
+    imports=_imports,
+    sort_out=_sort_out,
+)

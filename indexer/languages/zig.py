@@ -1,0 +1,73 @@
+"""Zig: what its query file cannot say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ctxd.indexer.languages import ImportedName, Rules, Span, field_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_IMPORT = re.compile(rb'@import\(\s*"([^"\n]*)"\s*\)')
+_FIELDS = re.compile(rb"(?:\s*\.\s*\w+)*\s*")
+_FIELD = re.compile(rb"\w+")
+_LAST_NAME = re.compile(rb"(?<![\w@\"])([A-Za-z_]\w*)\s*\Z")
+_NAME_BYTES_MAX = 100  # with the blanks after it
+
+
+def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
+    """Leave the builtins that import; a constant that is what another file holds is imported, not defined here. And tell
+    `var` from `const`, and what an assignment writes.
+    """
+    kept: list[Node] = []
+    imported: set[int] = set()
+    for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):
+        found = list(_imports(node, text))
+        if found and not (kept and node.end_byte <= kept[-1].end_byte):
+            kept.append(node)
+            imported.update(name.byte for name in found if name.alias)
+    captures["import"] = kept
+    constants, variables = [], captures.setdefault("name.variable", [])
+    for name in captures.get("name.constant", ()):
+        start = name.start_byte
+        if start not in imported:
+            (variables if text[max(0, start - 4) : start] == b"var " else constants).append(name)
+    captures["name.constant"] = constants
+    for operator in captures.pop("assign", ()):
+        before = operator.start_byte
+        target = _LAST_NAME.search(text, max(0, before - _NAME_BYTES_MAX), before)
+        if target is not None:
+            captures.setdefault("write", []).append(Span(*target.span(1)))
+
+
+def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
+    """`const a = @import("m").x.y;`, or the builtin alone."""
+    name = node.child_by_field_name("variable_type_function") if node.type == "VarDecl" else None
+    value = node.named_children[-1] if name is not None and node.named_children else node
+    called = _IMPORT.match(text, value.start_byte)
+    if called is None:
+        return
+    module = called[1].decode("utf-8", "replace")
+    fields = _FIELDS.match(text, called.end(), value.end_byte)
+    if name is None:
+        yield ImportedName(module, "", "", called.start(1))
+    elif fields is not None and fields.end() == value.end_byte:
+        path = _FIELD.findall(fields[0])
+        field = path[-1].decode("utf-8", "replace") if path else ""
+        yield ImportedName(module, field, field_text(node, "variable_type_function", text), name.start_byte)
+
+
+RULES = Rules(
+    grammar="zig",
+    queries=("zig.scm",),
+    modifiers=frozenset(
+        ("pub", "export", "extern", "inline", "noinline", "threadlocal", "comptime", "const", "var", "packed")
+    ),
+    imports=_imports,
+    sort_out=_sort_out,
+    blank_name=b"_",
+)
