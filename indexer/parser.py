@@ -23,6 +23,9 @@ The query files in languages/ say what is what through the names of their captur
     @read @write @type @call    a reference and its role; where several match, the last of this list wins
 
 Other captures are for the language's rules alone: `sort_out` turns them into these where a word decides what is what.
+
+The order of patterns says nothing but costs: captures of a later one wait while an earlier one that began before them may
+still match, in time that grows with the square (see lua.scm).
 """
 
 from __future__ import annotations

@@ -129,6 +129,10 @@ def test_nothing_but_stray_tokens_is_refused_at_once(language, text):
         ("c", b"__aligned(a " * 5_000 + b"int a FOO_X(b);" * 5_000),
         ("java", b"class A{" * 5_000),
         ("rust", b"#[a]\n" * 20_000),
+        ("lua", b"return {" + b'ba={"a", "b", "c"},' * 20_000 + b"}"),
+        ("elixir", b"defmodule A.B do\n @doc 1\n" * 3_000),
+        ("bash", b"function f {\n}}\n" * 5_000),
+        ("zig", b"const a = struct {" * 5_000),
     ],
 )
 def test_hostile_text_takes_linear_time(language, text):
