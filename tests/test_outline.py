@@ -13,6 +13,7 @@ from ctxd.indexer.outline import (
     Import,
     Outline,
     definition_count,
+    definitions_named,
     pack,
     reference_count,
     reference_positions,
@@ -40,6 +41,21 @@ def test_what_was_packed_is_unpacked_equal():
     assert packed.defined_names == ["f", "g", "Ünï"]
     assert packed.referenced_names == ["c"]
     assert packed.imported_names == ["b", "c", "x", "y"]
+
+
+def test_a_name_is_qualified_by_all_that_encloses_it_and_their_owners():
+    packed = pack(
+        Outline(
+            [
+                definition("Outer", 1, owner="A::B"),
+                definition("Inner", 2, parent=0),
+                definition("f", 3, parent=1, owner="C.D"),
+            ],
+            [],
+            {},
+        )
+    )
+    assert definitions_named(packed.definitions, "f") == [(3, 5, "function", ["A", "B", "Outer", "Inner", "C", "D"])]
 
 
 def test_every_use_of_every_name_is_found():
