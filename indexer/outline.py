@@ -197,13 +197,18 @@ def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[
     found = []
     for at, one in enumerate(names):
         if one == name:
-            chain = [part for part in _OWNER_PARTS.split(owners[at]) if part][::-1]
+            chain = _owner_parts(owners[at])[::-1]
             parent = parents[at]
             while parent >= 0:
                 chain.append(names[parent])
+                chain += reversed(_owner_parts(owners[parent]))
                 parent = parents[parent]
             found.append((lines[at], columns[at], kinds[at], chain[::-1]))
     return found
+
+
+def _owner_parts(owner: str) -> list[str]:
+    return [part for part in _OWNER_PARTS.split(owner) if part]
 
 
 def unpack_imports(blob: bytes) -> list[Import]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.scope import Scope, ScopeCounter
 
-_SEPARATORS = re.compile(r"\.|::|/|#|->")
+_SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
 SNIPPET_CHARS_MAX = 300
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TEXT_REVISION = 1
 """What the rows of the trigram index are: raise it when they change, and every content is indexed again."""
-SYMBOLS_REVISION = 1
+SYMBOLS_REVISION = 2
 """What the rows of the symbol tables are: raise it when a query or the packed form changes."""
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less

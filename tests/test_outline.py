@@ -12,6 +12,7 @@ from ctxd.indexer.outline import (
     Import,
     Outline,
     definition_count,
+    definitions_named,
     pack,
     reference_count,
     reference_positions,
@@ -38,6 +39,13 @@ def test_what_was_packed_is_unpacked_equal():
     assert (definition_count(packed.definitions), reference_count(packed.references)) == (3, 1)
     assert packed.defined_names == ["f", "g", "Ünï"]
     assert packed.referenced_names == ["c"]
+
+
+def test_enclosing_names_count_the_owners_of_what_encloses():
+    namespace = definition("C", 1, kind="module", owner="A.B")
+    owned = definition("D", 2, kind="class", parent=0, owner="X::Y")
+    packed = pack(Outline([namespace, owned, definition("f", 3, parent=1)], [], {}))
+    assert definitions_named(packed.definitions, "f")[0][3] == ["A", "B", "C", "X", "Y", "D"]
 
 
 def test_every_use_of_every_name_is_found():

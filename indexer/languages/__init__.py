@@ -197,6 +197,14 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What rules give for a name that no node spells alone."""
+
+    start_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     grammar: str
     queries: tuple[str, ...]
@@ -207,7 +215,7 @@ class Rules:
     """From the node of an `@import` capture and the text; no names: not an import after all."""
     prepare: Callable[[bytes], Prepared] | None = None
     declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
-    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node of the name, the node of
+    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node (or Span) of the name, the node of
     the parameters and the span of the owner; None where it declares without defining."""
     owner: Callable[[str], str] | None = None
     """From the text of an `@owner` capture to the type's name; "" where it is none."""
@@ -215,7 +223,7 @@ class Rules:
     blank_name: bytes = b""
     """What stands where a name is not wanted: `_` in Go."""
     keywords: frozenset[str] = frozenset()
-    """Words that are no references where spans are read as plain tokens."""
+    """Words that are no references though they look like names to the grammar or in a span that is read as plain tokens."""
 
 
 def field_text(node: Any, field: str, text: bytes) -> str:
