@@ -6,6 +6,7 @@ strings and comments are neither.
 The query files in languages/ say what is what through the names of their captures, all taken in one pass:
 
     @element            the whole of something that is defined; the scope of what is defined inside
+    @element.rest       one that lasts until the next such or the end of what it stands in (`namespace a;`)
     @name.macro.<kind>  a name of the preprocessor, which knows no scopes
     @name.<kind>        a name defined by the innermost open @element (one element may define several)
     @member.<kind>      a name defined by the innermost class and the like, though it stands in a parameter list
@@ -20,6 +21,7 @@ The query files in languages/ say what is what through the names of their captur
     @import             an import statement, taken apart by the language's rules
     @tokens             text that the grammar leaves alone (macro bodies): its identifiers are references
     @ignore             an identifier that is no reference
+    @symbol             a reference behind a mark that is no part of the name (`:name` in Ruby)
     @read @write @type @call    a reference and its role; where several match, the last of this list wins
 
 Other captures are for the language's rules alone: `sort_out` turns them into these where a word decides what is what.
@@ -143,7 +145,7 @@ def query_source(rules: Rules) -> str:
 class _Frame:
     """An open @element or @scope."""
 
-    __slots__ = ("above", "branches", "doc", "end", "first", "kind", "owner", "parameters", "start")
+    __slots__ = ("above", "branches", "doc", "end", "first", "kind", "modifiers", "owner", "parameters", "start")
 
     def __init__(self, start: int, end: int, above: _Frame | None, doc: str, kind: str = "") -> None:
         self.start = start
@@ -154,6 +156,7 @@ class _Frame:
         self.owner = ""
         self.parameters: tuple[str, ...] = ()
         self.first: _Name | None = None
+        self.modifiers: tuple[str, ...] | None = None
         self.branches = 0
 
 
@@ -208,6 +211,9 @@ _KINDS = (
     "type",
 )
 
+_BRACKETS = frozenset("([|")
+_NO_PARAMETERS = frozenset(("comment", "line_comment", "block_comment", "attribute_item"))
+
 _before_node = operator.itemgetter(0, 1, 2, 3)
 _start_byte = operator.attrgetter("start_byte")
 _end_byte = operator.attrgetter("end_byte")
@@ -245,6 +251,7 @@ class _Sweep:
         outer_start = outer_end = prefix_start = prefix_end = parameters_end = -1
         prefix_doc = ""
         last_element = (-1, -1)
+        rest: _Frame | None = None
         for count, (start, minus_end, order, _, kind, node) in enumerate(events):
             if not count & 1023 and time.monotonic() > deadline:
                 raise DeadlineError("not searched for symbols within the deadline")
@@ -285,7 +292,14 @@ class _Sweep:
                     if comment.is_blank_between(prefix_end, whole_start):
                         whole_start, doc = prefix_start, prefix_doc
                     prefix_end = -1
+                if kind == "rest":
+                    if frame is not None and frame is rest:
+                        frame.end = whole_start
+                        frame = frame.above
+                    end = frame.end if frame is not None else len(self.text)
                 frame = _Frame(whole_start, end, frame, doc or comment.doc_before(whole_start))
+                if kind == "rest":
+                    rest = frame
             elif group == "comment":
                 comment.add(start, end)
             elif group == "outer":
@@ -352,11 +366,20 @@ class _Sweep:
     def _parameters(self, node: Node) -> tuple[str, ...]:
         if node.child_count == 0:
             return (self._squeezed(node.start_byte, node.end_byte),)
-        return tuple(
-            self._squeezed(child.start_byte, child.end_byte)[:_PARAMETER_CHARACTERS_MAX]
-            for child in node.named_children
-            if child.type not in ("comment", "line_comment", "block_comment", "attribute_item")
-        )
+        children = node.children
+        is_bracketed = children[0].type in _BRACKETS
+        spans: list[list[int]] = []
+        goes_on = False  # until a comma: `params string[] b` of C# is several nodes
+        for child in children:
+            if child.type == ",":
+                goes_on = False
+            elif (child.is_named and child.type not in _NO_PARAMETERS) or child.type.isalpha():
+                if goes_on:
+                    spans[-1][1] = child.end_byte
+                else:
+                    spans.append([child.start_byte, child.end_byte])
+                goes_on = is_bracketed
+        return tuple(self._squeezed(start, end)[:_PARAMETER_CHARACTERS_MAX] for start, end in spans)
 
     def _owner(self, start: int, end: int) -> str:
         owner = self._squeezed(start, end)
@@ -402,19 +425,23 @@ class _Sweep:
                     parent=parent,
                     owner=owner,
                     parameters=frame.parameters if name is frame.first else (),
-                    modifiers=self._modifiers(frame.start, name.start),
+                    modifiers=self._modifiers(frame, name),
                     doc=frame.doc,
                     complexity=1 + frame.branches if name.kind in _FUNCTIONS else 0,
                 )
             )
         return definitions
 
-    def _modifiers(self, start: int, end: int) -> tuple[str, ...]:
-        head = self.text[start:end]
-        if len(head) < 4 or not self.rules.modifiers:
-            return ()
-        words = _WORD.findall(_STRING.sub(b"", head).decode("utf-8", "replace"))
-        return tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
+    def _modifiers(self, frame: _Frame, name: _Name) -> tuple[str, ...]:
+        """Of an element that defines several names those before the first: one may define thousands."""
+        if frame.modifiers is None:
+            head = self.text[frame.start : (frame.first or name).start]
+            if len(head) < 4 or not self.rules.modifiers:
+                frame.modifiers = ()
+            else:
+                words = _WORD.findall(_STRING.sub(b"", head).decode("utf-8", "replace"))
+                frame.modifiers = tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
+        return frame.modifiers
 
     def _uses(self, own: set[int], token_spans: list[tuple[int, int]]) -> dict[str, list[tuple[int, int, int]]]:
         # Columns instead of objects: a megabyte of source has a hundred thousand references.
@@ -425,6 +452,9 @@ class _Sweep:
             starts = list(map(_start_byte, nodes))
             ends.update(zip(starts, map(_end_byte, nodes), strict=True))
             roles.update(dict.fromkeys(starts, role))
+        marked = self.captures.get("symbol", ())
+        ends.update((node.start_byte + 1, node.end_byte) for node in marked)
+        roles.update((node.start_byte + 1, _READ) for node in marked)
         ends.update(self.local_names)
         roles.update(dict.fromkeys((start for start, _ in self.local_names), _WRITE))
         text = self.text
@@ -473,6 +503,8 @@ class _Sweep:
                 names[name] = [(line, column, role)]
             else:
                 uses.append((line, column, role))
+        for keyword in self.rules.keywords:
+            names.pop(keyword.encode(), None)
         uses_by_name = {name.decode("utf-8", "replace"): uses for name, uses in names.items() if name}
         for byte, name in self.bound:
             if byte not in ends:
@@ -573,8 +605,10 @@ _BEFORE_MEMBER: dict[int, frozenset[int]] = {
 _NEWLINE = re.compile(rb"\n")
 _WORD = re.compile(r"\w+")
 _STRING = re.compile(rb'"""(?s:.*?)"""|"[^"\n]*"|\'[^\'\n]*\'')
-_DOC_START = re.compile(rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|--+|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*")
-_DOC_END = re.compile(rb"\s*(?:\*+/|\"\"\"|'''|\"|')?\s*$")
+_DOC_START = re.compile(
+    rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|--+|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*(?:</?(?:summary|remarks|para)>\s*)*"
+)
+_DOC_END = re.compile(rb"\s*(?:</(?:summary|remarks|para)>\s*)*(?:\*+/|\"\"\"|'''|\"|')?\s*$")
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*(?s:.*?)\*/|\"(?:\\(?s:.)|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\d[\w.]*"
     rb"|(?P<called>[A-Za-z_]\w*)(?=[ \t]*\()|(?P<name>[A-Za-z_]\w*)"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.scope import ScopeCounter
 
-_SEPARATORS = re.compile(r"\.|::|/|#|->")
+_SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
 RESOLVED_FILES_MAX = 300  # files that define a name, beyond which its uses are told by name only
 SNIPPET_CHARS_MAX = 300

@@ -58,6 +58,13 @@ def test_a_name_is_qualified_by_all_that_encloses_it_and_their_owners():
     assert definitions_named(packed.definitions, "f") == [(3, 5, "function", ["A", "B", "Outer", "Inner", "C", "D"])]
 
 
+def test_enclosing_names_count_the_owners_of_what_encloses():
+    namespace = definition("C", 1, kind="module", owner="A.B")
+    owned = definition("D", 2, kind="class", parent=0, owner="X::Y")
+    packed = pack(Outline([namespace, owned, definition("f", 3, parent=1)], [], {}))
+    assert definitions_named(packed.definitions, "f")[0][3] == ["A", "B", "C", "X", "Y", "D"]
+
+
 def test_every_use_of_every_name_is_found():
     chance = random.Random(7)
     uses = {}

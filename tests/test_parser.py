@@ -133,6 +133,9 @@ def test_nothing_but_stray_tokens_is_refused_at_once(language, text):
         ("elixir", b"defmodule A.B do\n @doc 1\n" * 3_000),
         ("bash", b"function f {\n}}\n" * 5_000),
         ("zig", b"const a = struct {" * 5_000),
+        ("csharp", b"#if A\n" * 5_000 + b"{\n#endif\n" * 5_000),
+        ("ruby", b"attr_reader :a, :b\n" * 10_000),
+        ("php", b"<?php " + b"namespace A; function f() {" * 3_000),
     ],
 )
 def test_hostile_text_takes_linear_time(language, text):
@@ -253,6 +256,69 @@ def test_a_variable_of_a_script_is_defined_where_it_is_first_set():
     assert [(r.name, r.line, r.role) for r in outline.references if r.name in "AB"] == [
         ("A", 1, "write"), ("A", 3, "write"), ("B", 4, "write"),
     ]  # fmt: skip
+
+
+def test_branches_of_if_are_read_side_by_side_only_where_they_are_whole():
+    text = """
+class A {
+#if NET
+    public void Split(int a)
+#elif OLD
+    public void Split(long a)
+#else
+    public void Split(string a)
+#endif
+    {
+        if (a) { }
+#if DEBUG
+        else if (b) { }
+#endif
+        else { }
+    }
+#if DEBUG
+    int whole;
+#else
+    long other;
+#endif
+    int after;
+}
+"""
+    outline = outline_of("csharp", text)
+    assert [d.name for d in outline.definitions] == ["A", "Split", "whole", "other", "after"]
+    assert {"NET", "OLD", "DEBUG", "b"} <= outline.uses.keys()
+    assert not {"if", "elif", "endif", "else", "long", "string"} & outline.uses.keys()
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("php", "<?php namespace A\\B; class K { function m() {} } function f() {} namespace C; class L {}"),
+        ("csharp", "namespace A.B; class K { void m() {} } delegate int f(); namespace C; class L {}"),
+    ],
+)
+def test_a_namespace_without_braces_lasts_until_the_next(language, text):
+    definitions = outline_of(language, text).definitions
+    assert [(d.name, d.parent, d.owner) for d in definitions] == [
+        ("B", -1, "A"), ("K", 0, ""), ("m", 1, ""), ("f", 0, ""), ("C", -1, ""), ("L", 4, ""),
+    ]  # fmt: skip
+    assert definitions[0].end_byte == definitions[4].start_byte
+    assert definitions[3].kind in ("function", "type")
+
+
+def test_calls_that_define_methods_define_them_in_ruby():
+    text = "class A\n  attr_accessor :a, :b\n  alias_method :c, :d\n  attribute :e\n  validates :f, g: :h\nend\n"
+    outline = outline_of("ruby", text)
+    assert [(d.name, d.kind, d.column) for d in outline.definitions[1:]] == [
+        ("a", "method", 18),
+        ("b", "method", 22),
+        ("c", "method", 17),
+    ]
+    assert {"d", "e", "f", "g", "h"} <= outline.uses.keys()
+
+
+def test_a_parameter_is_what_stands_between_commas():
+    method = outline_of("csharp", "class A { void M(int a, params string[] b) {} }").definitions[1]
+    assert method.parameters == ("int a", "params string[] b")
 
 
 def test_a_header_is_cpp_where_its_text_says_so():

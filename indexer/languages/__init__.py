@@ -52,10 +52,17 @@ LANGUAGES: tuple[Language, ...] = (
         has_symbols=True,
     ),
     _row("zig", "zig zon", has_symbols=True),
+    _row("csharp", "cs csx", has_symbols=True),
+    _row(
+        "ruby",
+        "rb rake gemspec ru podspec jbuilder",
+        "Rakefile Gemfile Vagrantfile Brewfile Podfile Fastfile Guardfile Capfile Dangerfile",
+        has_symbols=True,
+    ),
+    _row("php", "php phtml", has_symbols=True),
     # Other programming languages.
     _row("assembly", "s asm nasm"),
     _row("clojure", "clj cljs cljc edn"),
-    _row("csharp", "cs csx"),
     _row("d", "d"),
     _row("dart", "dart"),
     _row("eex", "heex eex leex"),
@@ -76,10 +83,8 @@ LANGUAGES: tuple[Language, ...] = (
     _row("ocaml", "ml mli"),
     _row("pascal", "pas dpr"),
     _row("perl", "pl pm t"),
-    _row("php", "php phtml"),
     _row("powershell", "ps1 psm1 psd1"),
     _row("r", "r rmd"),
-    _row("ruby", "rb rake gemspec erb", "Rakefile Gemfile Vagrantfile Brewfile Podfile Fastfile"),
     _row("scala", "scala sc sbt"),
     _row("awk", "awk"),
     _row("batch", "bat cmd"),
@@ -94,7 +99,7 @@ LANGUAGES: tuple[Language, ...] = (
     # Pages and styles.
     _row("css", "css scss sass less styl"),
     _row("html", "html htm xhtml"),
-    _row("template", "j2 jinja jinja2 tmpl tpl mustache hbs ejs pug liquid"),
+    _row("template", "erb j2 jinja jinja2 tmpl tpl mustache hbs ejs pug liquid"),
     _row("svelte", "svelte"),
     _row("vue", "vue"),
     _row("astro", "astro mdx"),
@@ -195,7 +200,7 @@ class ImportedName:
 
 
 class Span(NamedTuple):
-    """A part of a node, captured in its place."""
+    """What rules give for a name that no node spells alone: a part of one, in its place."""
 
     start_byte: int
     end_byte: int
@@ -226,7 +231,7 @@ class Rules:
     """Changes the captures of a file before they are read, where words decide what a node is: the query does not look at
     words, as its text predicates cost more than all else. A `Span` may stand for a node where a name is a part of one."""
     declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
-    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node of the name, the node of
+    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node (or Span) of the name, the node of
     the parameters and the span of the owner; None where it declares without defining."""
     owner: Callable[[str], str] | None = None
     """From the text of an `@owner` capture to the type's name; "" where it is none."""
@@ -234,7 +239,7 @@ class Rules:
     blank_name: bytes = b""
     """What stands where a name is not wanted: `_` in Go."""
     keywords: frozenset[str] = frozenset()
-    """Words that are no references where spans are read as plain tokens."""
+    """Words that are no references though they look like names to the grammar or in a span that is read as plain tokens."""
 
 
 def field_text(node: Any, field: str, text: bytes) -> str:
