@@ -30,7 +30,7 @@ class MatchResult:
     undecided: list[int]
     """Numbers of the lines that took too long: what was found in one is true, there may be more."""
     looked_at: int
-    """How many of the lines; the rest was not begun. None where the pattern takes too long to compile."""
+    """How many of the lines; the rest was not begun. 0 where the pattern takes too long to compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class MatchJob:
         return MatchResult([], list(range(len(self.lines))), len(self.lines))
 
     def _find(self, pattern: re.Pattern[str], line: bytes, matches: list[Spans]) -> None:
-        """Put all on `matches` that do not overlap matches; as in ripgrep, no empty one where another just ended."""
+        """Put the matches on `matches` as they are found; none overlap, and as in ripgrep no empty one stands where another just ended."""
         text = line.decode()
         offsets = _ByteOffsets(text)
         position, previous_end = 0, -1
