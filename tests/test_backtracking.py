@@ -251,10 +251,12 @@ def test_a_call_that_runs_out_of_time_goes_on_with_its_cursor(project, folder):
     assert calls > 1
 
 
+# The clock's tick may fall into a destructor, which swallows the exception; the next tick raises it again.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_pattern_that_takes_too_long_to_compile_is_an_error(project, folder, monkeypatch):
     write(folder, {"a.py": "x\n"})
     ready(project)
     monkeypatch.setattr(matching, "COMPILE_SECONDS", 0.0)
     monkeypatch.setattr(project.matchers, "result", lambda job, _stop: job.run(9.0))
     with pytest.raises(ToolError, match="too large"):
-        call(project, "search_text_pattern", query="(?=" + "[^a]" * 5_000 + "|x)", is_regex=True)
+        call(project, "search_text_pattern", query="(?=" + "[^a]" * 20_000 + "|x)", is_regex=True)
