@@ -39,6 +39,8 @@ import operator
 import os
 import re
 import time
+from collections import defaultdict
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tree_sitter import Parser, Query, QueryCursor
@@ -468,41 +470,35 @@ class _Sweep:
             ends.pop(node.start_byte, None)
         for start in own:
             ends.pop(start, None)
-        spans = sorted(self.import_spans)
-        names: dict[bytes, list[tuple[int, int, int]]] = {}
-        line, line_start = 1, 0
-        line_end = _end_of_line(text, 0)
-        counted, characters = 0, 0  # of the line, to the last name: a line of a megabyte is decoded once
-        span = 0
+        order = sorted(ends)
+        for span_start, span_end in self.import_spans:
+            for start in order[bisect.bisect_left(order, span_start) : bisect.bisect_left(order, span_end)]:
+                roles[start] = _IMPORT
+        names: defaultdict[bytes, list[tuple[int, int, int]]] = defaultdict(list)
+        line_starts = [*self._starts(), len(text) + 1]
         is_ascii = self._is_ascii
-        for start in sorted(ends):
-            while start > line_end:
-                line += 1
-                line_start = counted = line_end + 1
-                characters = 0
-                line_end = _end_of_line(text, line_start)
-            while span < len(spans) and spans[span][1] <= start:
-                span += 1
-            role = _IMPORT if span < len(spans) and spans[span][0] <= start else roles[start]
+        line = line_start = next_start = 0
+        counted, characters = 0, 0  # of the line, to the last name: a line of a megabyte is decoded once
+        for start in order:
+            if start >= next_start:
+                line = bisect.bisect_right(line_starts, start, line)
+                line_start, next_start = line_starts[line - 1], line_starts[line]
+                counted, characters = line_start, 0
             if is_ascii:
                 column = start - line_start + 1
             else:
                 characters += len(text[counted:start].decode("utf-8", "replace"))
                 counted = start
                 column = characters + 1
+            role = roles[start]
             # `a.b`, `a->b` and `a::b`, but neither `...b` nor `a ? b:c`.
             if (
-                start > 1
-                and (before := text[start - 1]) in _BEFORE_MEMBER
+                (before := text[start - 1]) in _BEFORE_MEMBER
+                and start > 1
                 and text[start - 2] in _BEFORE_MEMBER[before]
             ):
                 role |= MEMBER
-            name = text[start : ends[start]]
-            uses = names.get(name)
-            if uses is None:
-                names[name] = [(line, column, role)]
-            else:
-                uses.append((line, column, role))
+            names[text[start : ends[start]]].append((line, column, role))
         for keyword in self.rules.keywords:
             names.pop(keyword.encode(), None)
         uses_by_name = {name.decode("utf-8", "replace"): uses for name, uses in names.items() if name}
@@ -517,17 +513,21 @@ class _Sweep:
         line_before, counted, characters = 0, 0, 0
         for byte in sorted({*(name.start for name in names), *(byte for byte, *_ in self.imports)}):
             line = self._line(byte)
-            assert self._line_starts is not None
             if line != line_before:
-                line_before, counted, characters = line, self._line_starts[line - 1], 0
+                line_before, counted, characters = line, self._starts()[line - 1], 0
             characters += byte - counted if self._is_ascii else len(self.text[counted:byte].decode("utf-8", "replace"))
             counted = byte
             self._places[byte] = (line, characters + 1)
 
     def _line(self, byte: int) -> int:
+        return bisect.bisect_right(self._starts(), byte)
+
+    def _starts(self) -> list[int]:
+        """Where each line starts."""
         if self._line_starts is None:
-            self._line_starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
-        return bisect.bisect_right(self._line_starts, byte)
+            lengths = map(len, self.text.split(b"\n"))
+            self._line_starts = list(accumulate((length + 1 for length in lengths), initial=0))[:-1]
+        return self._line_starts
 
 
 class _CommentBlock:
@@ -576,11 +576,6 @@ def _unique(names: list[_Name]) -> list[_Name]:
     return [name for name in names if not (name.start in seen or seen.add(name.start))]
 
 
-def _end_of_line(text: bytes, start: int) -> int:
-    end = text.find(b"\n", start)
-    return end if end >= 0 else len(text)
-
-
 def _is_upper_case(name: bytes) -> bool:
     return name.isupper() and len(name) > 1
 
@@ -602,7 +597,6 @@ _BEFORE_MEMBER: dict[int, frozenset[int]] = {
 }
 """The byte right before a member's name, and those that may stand before it."""
 
-_NEWLINE = re.compile(rb"\n")
 _WORD = re.compile(r"\w+")
 _STRING = re.compile(rb'"""(?s:.*?)"""|"[^"\n]*"|\'[^\'\n]*\'')
 _DOC_START = re.compile(
