@@ -267,40 +267,34 @@ def _pack_references(uses: dict[str, list[tuple[int, int, int]]]) -> bytes:
     salt, marked = _marked(uses)
     lengths = bytearray()
     rests = array("I")
-    positions: list[bytes] = []
+    positions = bytearray()
     references = 0
+    append = positions.append
     for _, name in marked:
-        numbers = []
+        before = len(positions)
         last_line = 0
-        for line, column, role in uses[name]:
-            numbers += ((line - last_line) << _ROLE_BITS | role, column)
+        of_name = uses[name]
+        references += len(of_name)
+        for line, column, role in of_name:
+            number = (line - last_line) << _ROLE_BITS | role
             last_line = line
-        references += len(uses[name])
-        packed = b"".join([_VARINTS[number] if number < _VARINTS_MAX else _varint(number) for number in numbers])
-        positions.append(packed)
-        length = len(packed)
+            while number > 127:
+                append(number & 127 | 128)
+                number >>= 7
+            append(number)
+            number = column
+            while number > 127:
+                append(number & 127 | 128)
+                number >>= 7
+            append(number)
+        length = len(positions) - before
         if length >= _LENGTH_MAX:
             rests.append(length - _LENGTH_MAX)
             length = _LENGTH_MAX
         lengths.append(length)
     header = _REFERENCES_HEADER.pack(PACKED_VERSION, salt, references, len(marked), len(rests))
     marks = array("I", (mark for mark, _ in marked)).tobytes()
-    return b"".join((header, marks, lengths, struct.pack(f"<{len(rests)}I", *rests), *positions))
-
-
-def _varint(number: int) -> bytes:
-    """Seven bits a byte, the lowest first; the highest bit says that more follow."""
-    packed = bytearray()
-    while number > 127:
-        packed.append(number & 127 | 128)
-        number >>= 7
-    packed.append(number)
-    return bytes(packed)
-
-
-_VARINTS_MAX = 1 << 14
-_VARINTS = [_varint(number) for number in range(_VARINTS_MAX)]
-"""Those of small numbers, which nearly all are: looking one up takes a third of making it."""
+    return b"".join((header, marks, lengths, struct.pack(f"<{len(rests)}I", *rests), positions))
 
 
 def _marked(names: Collection[str]) -> tuple[int, list[tuple[int, str]]]:
