@@ -85,9 +85,13 @@ def parse(language: Language, text: bytes, deadline_seconds: float) -> Outline:
     return _grammar_of(language.name).outline(text, time.monotonic() + deadline_seconds)
 
 
+def rules_of(language: str) -> Rules:
+    return importlib.import_module(f"ctxd.indexer.languages.{language}").RULES
+
+
 @functools.cache
 def _grammar_of(language: str) -> _Grammar:
-    return _Grammar(importlib.import_module(f"ctxd.indexer.languages.{language}").RULES)
+    return _Grammar(rules_of(language))
 
 
 class _Grammar:
