@@ -14,7 +14,7 @@ import pytest
 
 from ctxd.daemon.workers import ParseJob, PoolClosedError, WorkerPool
 from ctxd.indexer.decode import content_hash
-from ctxd.indexer.outline import reference_positions, unpack_definitions
+from ctxd.indexer.outline import ROLES, reference_positions, unpack_definitions
 
 WAIT_SECONDS = 60
 
@@ -55,7 +55,7 @@ def test_a_file_is_parsed(tmp_path):
         result = pool.submit(job_for(tmp_path, "a.py", b"def f():\n    g()\n", "python")).result(WAIT_SECONDS)
         assert (result.outcome, result.language) == ("parsed", "python")
         assert [d.name for d in unpack_definitions(result.packed.definitions)] == ["f"]
-        assert reference_positions(result.packed.references, "g") == [(2, 5, "call")]
+        assert reference_positions(result.packed.references, "g") == [(2, 5, ROLES.index("call"))]
         stats = pool.stats()
         assert (stats.jobs_done, stats.restarts, len(stats.pids)) == (1, 0, 1)
         assert stats.peak_rss_bytes > 1 << 20
