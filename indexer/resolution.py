@@ -64,10 +64,21 @@ class Resolver:
         self._by_path: dict[bytes, list[Target]] = {}
         for target in self.targets:
             self._by_path.setdefault(target.path, []).append(target)
+        self._elements = frozenset(target.chain[-1] for target in self.targets if target.chain)
         self.folders = frozenset(
             os.path.dirname(target.path) for target in self.targets if _is_folder_module(target.path)
         )
         """Folders all files of which see a target without importing it."""
+        self._by_last: dict[str, list[Target]] = {}
+        """Targets by what the last part of an import that means one may be."""
+        for target in self.targets:
+            for part in {
+                *_place(target, inside=False)[-_TAIL_MAX - 1 :],
+                *_place(target, inside=True)[-_TAIL_MAX - 1 :],
+            }:
+                self._by_last.setdefault(part, []).append(target)
+        self._known: dict[tuple[bytes, str, tuple[str, ...]], list[Target]] = {}
+        """What was found out before: a project imports the same modules again and again."""
         self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
 
     def asked_imports(self) -> set[str]:
@@ -141,14 +152,11 @@ class Resolver:
                     wildcards += self._meant(path, one.module, ())
             else:
                 # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
-                inner = [
-                    target for target in self.targets if one.name in (*target.chain[-1:], *module_of(target.path)[-1:])
-                ]
-                if inner:
-                    module = without_extension(one.module)
-                    module += _joint(module) + one.name
-                    holders += [(local, target) for target in self._meant(path, module, (), inner)]
-                    holders += [(local, target) for target in self._meant(path, one.module, (one.name,), inner)]
+                module = without_extension(one.module)
+                module += _joint(module) + one.name
+                holders += [(local, target) for target in self._meant(path, module, ())]
+                if one.name in self._elements:
+                    holders += [(local, target) for target in self._meant(path, one.module, (one.name,))]
         return bound, aliases, holders, wildcards
 
     def _named_on_the_way(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
@@ -161,16 +169,24 @@ class Resolver:
                     return found
         return []
 
-    def _meant(
-        self, importer: bytes, module: str, chain: tuple[str, ...], among: list[Target] | None = None
-    ) -> list[Target]:
+    def _meant(self, importer: bytes, module: str, chain: tuple[str, ...]) -> list[Target]:
         """The targets inside `chain` of what `importer` calls `module`, those nearest to it; none where it is another module."""
+        relative = module.startswith((".", "super", "self", "crate"))
+        key = importer if relative else b"", module, chain
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = list(self._resolved(importer, module, chain))
+        return known
+
+    def _resolved(self, importer: bytes, module: str, chain: tuple[str, ...]) -> list[Target]:
+        parts, base = _asked(importer, module)
         best = _TAIL_MAX + 1
         found: list[Target] = []
-        for target in self.targets if among is None else among:
+        # A name that is only dots or `crate` has no last part: it is the folder itself.
+        for target in self._by_last.get(parts[-1], ()) if parts else self.targets:
             if chain and target.chain != chain:
                 continue
-            left_out = _left_out(importer, module, target, inside=bool(chain))
+            left_out = _left_out(_place(target, inside=bool(chain)), parts, base, module)
             if left_out is None or left_out > best:
                 continue
             if left_out < best:
@@ -221,15 +237,16 @@ def _is_folder_module(path: bytes) -> bool:
     return language is not None and language.name in _FOLDER_MODULES
 
 
-def _left_out(importer: bytes, module: str, target: Target, *, inside: bool) -> int | None:
-    """How many components of the target's place the import leaves out at its end: 0 where it names it whole, None where it means another.
-
-    With `inside`, the import names what holds the target's outermost element.
-    """
-    place = [*module_of(target.path), *(() if inside else target.chain)]
+def _place(target: Target, *, inside: bool) -> list[str]:
+    """Where a target lies; with `inside`, where the outermost element around it lies."""
+    module = module_of(target.path)
     if _is_folder_module(target.path):
-        place = [*module_of(target.path)[:-1], *(() if inside else target.chain)]
-    parts, base = _asked(importer, module)
+        module = module[:-1]
+    return module if inside else [*module, *target.chain]
+
+
+def _left_out(place: list[str], parts: list[str], base: list[str] | None, module: str) -> int | None:
+    """How many components of a place an import leaves out at its end: 0 where it names it whole, None where it means another."""
     if base is not None:
         whole = [*base, *parts]
         tail = len(place) - len(whole)

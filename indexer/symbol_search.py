@@ -98,13 +98,20 @@ class SymbolSearch:
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}", scope, language))
         graded = self._graded_files(resolver, bare, scope, language, defined, naming)
         uses = _Uses(resolver, qualifiers, bare)
+        without: dict[int, set[bytes]] = {GRADES.index(SAME_MODULE): set()}
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
-            if rank > GRADES.index(grade):
+            at = GRADES.index(grade)
+            if rank > at:
                 continue
-            for found in self._outlines(in_order(graded, path if rank == GRADES.index(grade) else b""), graded):
+            skipped = without.get(at, frozenset())
+            paths = (one for one in in_order(graded, path if rank == at else b"") if one not in skipped)
+            for found in self._outlines(paths, graded):
                 if stop():
                     return
-                yield from (one for one in uses.of(found) if one.rank == GRADES.index(grade))
+                occurrences = uses.of(found)
+                if not any(one.rank == GRADES.index(SAME_MODULE) for one in occurrences):
+                    without[GRADES.index(SAME_MODULE)].add(found.path)
+                yield from (one for one in occurrences if one.rank == at)
         last = GRADES.index(NAME_ONLY)
         for found in self._outlines(in_order(naming(), path if rank == last else b""), naming()):
             if stop():
