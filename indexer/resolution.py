@@ -132,7 +132,6 @@ class Resolver:
         holders: list[tuple[str, Target]] = []
         wildcards: list[Target] = []
         for one in imports:
-            local = one.alias or (one.name if one.name not in ("", "*", "default") else _bound_name(one.module))
             if one.name == self.name:
                 for target in self._meant(path, one.module, ()):
                     bound.append(target)
@@ -142,19 +141,20 @@ class Resolver:
                 # What a module exports by default has no name of its own to compare with.
                 if one.alias == self.name:
                     bound += self._meant(path, one.module, ())
-                else:
-                    holders += [(local, target) for target in self._meant(path, one.module, (one.alias,))]
-            elif one.name == "*" and not one.alias:
-                wildcards += self._meant(path, one.module, ())
+                elif one.alias in self._elements:
+                    holders += [(one.alias, target) for target in self._meant(path, one.module, (one.alias,))]
             elif one.name in ("", "*"):
-                holders += [(local, target) for target in self._meant(path, one.module, ())]
-                if not one.alias and path.endswith(_INCLUDING):
-                    wildcards += self._meant(path, one.module, ())
+                found = self._meant(path, one.module, ())
+                if one.alias or (found and not one.name):
+                    holders += [(one.alias or _bound_name(one.module), target) for target in found]
+                if not one.alias and (one.name or path.endswith(_INCLUDING)):
+                    wildcards += found
             else:
                 # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
-                module = without_extension(one.module)
-                module += _joint(module) + one.name
-                holders += [(local, target) for target in self._meant(path, module, ())]
+                local = one.alias or one.name
+                if one.name in self._by_last:
+                    module = without_extension(one.module)
+                    holders += [(local, target) for target in self._meant(path, module + _joint(module) + one.name, ())]
                 if one.name in self._elements:
                     holders += [(local, target) for target in self._meant(path, one.module, (one.name,))]
         return bound, aliases, holders, wildcards
