@@ -60,7 +60,9 @@ CONTAINERS = frozenset(("class", "interface", "struct", "enum", "trait"))
 
 _FUNCTIONS = frozenset(("function", "method"))
 _PARENTS = CONTAINERS | _FUNCTIONS | {"module", "type"}
-_TEXT_CHUNK_BYTES = 1 << 16
+_TEXT_CHUNK_BYTES = 1 << 9
+"""Copied at every read: a grammar that asks for columns (Scala) reads again at every line, which made a parse ten times as slow with 64 KiB."""
+
 _DEPTH_MAX = 400
 """Levels of the tree that are looked at: a query's time grows with the square of the depth, so that a million brackets would take days."""
 
