@@ -6,6 +6,7 @@ strings and comments are neither.
 The query files in languages/ say what is what through the names of their captures, all taken in one pass:
 
     @element            the whole of something that is defined; the scope of what is defined inside
+    @element.signature  the type of what the clauses after it define
     @element.rest       one that lasts until the next such or the end of what it stands in (`namespace a;`)
     @name.macro.<kind>  a name of the preprocessor, which knows no scopes
     @name.<kind>        a name defined by the innermost open @element (one element may define several)
@@ -35,6 +36,7 @@ from __future__ import annotations
 import bisect
 import functools
 import importlib
+import itertools
 import operator
 import os
 import re
@@ -62,6 +64,9 @@ _FUNCTIONS = frozenset(("function", "method"))
 _PARENTS = CONTAINERS | _FUNCTIONS | {"module", "type"}
 _TEXT_CHUNK_BYTES = 1 << 9
 """Copied at every read: a grammar that asks for columns (Scala) reads again at every line, which made a parse ten times as slow with 64 KiB."""
+
+_SIGNATURE = -1
+"""Branches of a type signature: the first of the clauses that follow is no further way."""
 
 _DEPTH_MAX = 400
 """Levels of the tree that are looked at: a query's time grows with the square of the depth, so that a million brackets would take days."""
@@ -153,7 +158,19 @@ def query_source(rules: Rules) -> str:
 class _Frame:
     """An open @element or @scope."""
 
-    __slots__ = ("above", "branches", "doc", "end", "first", "kind", "modifiers", "owner", "parameters", "start")
+    __slots__ = (
+        "above",
+        "branches",
+        "doc",
+        "end",
+        "first",
+        "kind",
+        "last",
+        "modifiers",
+        "owner",
+        "parameters",
+        "start",
+    )
 
     def __init__(self, start: int, end: int, above: _Frame | None, doc: str, kind: str = "") -> None:
         self.start = start
@@ -164,6 +181,7 @@ class _Frame:
         self.owner = ""
         self.parameters: tuple[str, ...] = ()
         self.first: _Name | None = None
+        self.last: _Name | None = None  # defined right inside; only kept where a language has clauses
         self.modifiers: tuple[str, ...] | None = None
         self.branches = 0
 
@@ -243,6 +261,7 @@ class _Sweep:
         self._line_starts: list[int] | None = None
         self._places: dict[int, tuple[int, int]] = {}
         self._is_ascii = text.isascii()
+        self._file = _Frame(0, len(text), None, "")
 
     def run(self, deadline: float) -> None:
         events: list[tuple[int, int, int, int, str, Node]] = []
@@ -271,7 +290,7 @@ class _Sweep:
                 if frame is None or start < parameters_end:
                     self.local_names.append((start, end))
                 else:
-                    self._name(start, end, kind, frame)
+                    frame = self._name(start, end, kind, frame)
             elif group == "declarator":
                 if frame is not None and start >= parameters_end and self.rules.declared is not None:
                     declared = self.rules.declared(node, kind, self.text[frame.start : start])
@@ -279,7 +298,7 @@ class _Sweep:
                         name, parameters, owner = declared
                         if owner is not None:
                             frame.owner = self._owner(owner[0], owner[1])
-                        self._name(name.start_byte, name.end_byte, kind, frame)
+                        frame = self._name(name.start_byte, name.end_byte, kind, frame)
                         if parameters is not None and frame.first is not None:
                             frame.parameters = self._parameters(parameters)
                             parameters_end = max(parameters_end, parameters.end_byte)
@@ -308,6 +327,8 @@ class _Sweep:
                 frame = _Frame(whole_start, end, frame, doc or comment.doc_before(whole_start))
                 if kind == "rest":
                     rest = frame
+                elif kind == "signature":
+                    frame.branches = _SIGNATURE
             elif group == "comment":
                 comment.add(start, end)
             elif group == "outer":
@@ -347,10 +368,11 @@ class _Sweep:
             else:
                 self.token_spans.append((start, end))
 
-    def _name(self, start: int, end: int, kind: str, frame: _Frame) -> None:
+    def _name(self, start: int, end: int, kind: str, frame: _Frame) -> _Frame:
+        """Add a name; the frame in which the sweep goes on: `frame`, or that of the clauses before."""
         above = frame.above
         if frame.first is not None and frame.first.start == start:
-            return  # two patterns matched one name
+            return frame  # two patterns matched one name
         if kind.startswith("macro."):
             kind = kind.removeprefix("macro.")
             above = frame.above = None
@@ -358,23 +380,46 @@ class _Sweep:
             above = above.above
         if above is not None and above.kind in _FUNCTIONS and kind in ("variable", "constant"):
             self.local_names.append((start, end))
-            return
+            return frame
         if kind == "function" and (frame.owner or (above is not None and _holds_methods(above))):
             kind = "method"
         if self.text[start:end] == self.rules.blank_name:
-            return
+            return frame
         if kind == "variable" and self.rules.upper_case_is_constant and _is_upper_case(self.text[start:end]):
             kind = "constant"
         name = _Name(start, end, kind, frame)
+        if self.rules.has_clauses:
+            scope = frame.above or self._file
+            before = scope.last
+            scope.last = name
+            if before is not None and frame.first is None and self._is_same(before, name):
+                scope.last = before
+                before.frame.end = frame.end
+                if before.frame.branches == _SIGNATURE:  # the first clause is the place of the definition
+                    before.start, before.end, start, end = start, end, before.start, before.end
+                before.frame.branches += 1
+                self.local_names.append((start, end))
+                return before.frame
         if frame.first is None:
             frame.first = name
             frame.kind = kind
         self.names.append(name)
+        return frame
+
+    def _is_same(self, one: _Name, other: _Name) -> bool:
+        return (
+            one.kind == other.kind
+            and one.kind in _FUNCTIONS
+            and self.text[one.start : one.end] == self.text[other.start : other.end]
+        )
 
     def _parameters(self, node: Node) -> tuple[str, ...]:
-        if node.child_count == 0:
-            return (self._squeezed(node.start_byte, node.end_byte),)
         children = node.children
+        if node.type == "(" and node.parent is not None:  # a list without a node of its own, in Swift
+            following = (child for child in node.parent.children if child.start_byte >= node.start_byte)
+            children = list(itertools.takewhile(lambda child: child.type != ")", following))
+        if not children:
+            return (self._squeezed(node.start_byte, node.end_byte),)
         is_bracketed = children[0].type in _BRACKETS
         spans: list[list[int]] = []
         goes_on = False  # until a comma: `params string[] b` of C# is several nodes
@@ -399,6 +444,10 @@ class _Sweep:
     def outline(self, tokens: tuple[tuple[int, int], ...]) -> Outline:
         names = _unique(sorted(self.names, key=lambda name: (name.frame.start, -name.frame.end, name.start)))
         own = {name.start for name in names}
+        for name in names:
+            if _is_quoted(self.text[name.start : name.end]):
+                name.start += 1
+                name.end -= 1
         self._locate(names)
         return Outline(
             self._definitions(names),
@@ -435,7 +484,7 @@ class _Sweep:
                     parameters=frame.parameters if name is frame.first else (),
                     modifiers=self._modifiers(frame, name),
                     doc=frame.doc,
-                    complexity=1 + frame.branches if name.kind in _FUNCTIONS else 0,
+                    complexity=max(1, 1 + frame.branches) if name.kind in _FUNCTIONS else 0,
                 )
             )
         return definitions
@@ -507,6 +556,10 @@ class _Sweep:
             names[text[start : ends[start]]].append((line, column, role))
         for keyword in self.rules.keywords:
             names.pop(keyword.encode(), None)
+        for quoted in [name for name in names if _is_quoted(name)]:
+            bare = names.setdefault(quoted[1:-1], [])
+            bare += [(line, column + 1, role) for line, column, role in names.pop(quoted)]
+            bare.sort()
         uses_by_name = {name.decode("utf-8", "replace"): uses for name, uses in names.items() if name}
         for byte, name in self.bound:
             if byte not in ends:
@@ -582,6 +635,11 @@ def _unique(names: list[_Name]) -> list[_Name]:
     return [name for name in names if not (name.start in seen or seen.add(name.start))]
 
 
+def _is_quoted(name: bytes) -> bool:
+    """Names that would be keywords or hold blanks stand between backticks in Kotlin, Swift and Scala."""
+    return name[:1] == b"`" and name[-1:] == b"`" and len(name) > 2
+
+
 def _is_upper_case(name: bytes) -> bool:
     return name.isupper() and len(name) > 1
 
@@ -606,9 +664,9 @@ _BEFORE_MEMBER: dict[int, frozenset[int]] = {
 _WORD = re.compile(r"\w+")
 _STRING = re.compile(rb'"""(?s:.*?)"""|"[^"\n]*"|\'[^\'\n]*\'')
 _DOC_START = re.compile(
-    rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|--+|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*(?:</?(?:summary|remarks|para)>\s*)*"
+    rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|(?:--+|\{-+)(?:\s*[|^])?|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*(?:</?(?:summary|remarks|para)>\s*)*"
 )
-_DOC_END = re.compile(rb"\s*(?:</(?:summary|remarks|para)>\s*)*(?:\*+/|\"\"\"|'''|\"|')?\s*$")
+_DOC_END = re.compile(rb"\s*(?:</(?:summary|remarks|para)>\s*)*(?:\*+/|-+\}|\"\"\"|'''|\"|')?\s*$")
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*(?s:.*?)\*/|\"(?:\\(?s:.)|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\d[\w.]*"
     rb"|(?P<called>[A-Za-z_]\w*)(?=[ \t]*\()|(?P<name>[A-Za-z_]\w*)"

@@ -240,6 +240,38 @@ class Rules:
     """What stands where a name is not wanted: `_` in Go."""
     keywords: frozenset[str] = frozenset()
     """Words that are no references though they look like names to the grammar or in a span that is read as plain tokens."""
+    has_clauses: bool = False
+    """Whether a function is written clause by clause: what follows under the same name belongs to the definition before."""
+
+
+def overwritten(
+    text: bytes, parts: Iterable[tuple[int, int, bytes]], keywords: frozenset[bytes] = frozenset()
+) -> Prepared:
+    """Text with parts (start, end, filling) overwritten by their filling, repeated to their length.
+
+    Words under blanks still count as references, but for `keywords`, which elsewhere may be names.
+    """
+    prepared = bytearray(text)
+    tokens = []
+    for start, end, filling in parts:
+        prepared[start:end] = (filling * (end - start))[: end - start]
+        if filling == b" ":
+            words = (word for word in _WORD.finditer(text, start, end) if word["word"])
+            tokens += [word.span() for word in words if word["word"] not in keywords]
+    return Prepared(bytes(prepared), tuple(tokens))
+
+
+def stumbling(text: bytes, rewrites: Iterable[tuple[re.Pattern[bytes], bytes]]) -> Iterator[tuple[int, int, bytes]]:
+    """For each pattern and its filling the last group of every match, all of it where there is none, as a part to be overwritten.
+
+    Each pattern should begin with a literal: that is found at the speed of memory, whereas a choice is tried at every byte.
+    """
+    for pattern, filling in rewrites:
+        for match in pattern.finditer(text):
+            yield (*match.span(match.lastindex or 0), filling)
+
+
+_WORD = re.compile(rb'//[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[A-Za-z_]\w*)')
 
 
 def field_text(node: Any, field: str, text: bytes) -> str:
