@@ -136,6 +136,10 @@ def test_nothing_but_stray_tokens_is_refused_at_once(language, text):
         ("csharp", b"#if A\n" * 5_000 + b"{\n#endif\n" * 5_000),
         ("ruby", b"attr_reader :a, :b\n" * 10_000),
         ("php", b"<?php " + b"namespace A; function f() {" * 3_000),
+        ("kotlin", b"class A(" * 5_000 + b"a by b {\n@A\n" * 5_000),
+        ("swift", b"#if A\nfunc f() throws(A) {\n" * 4_000),
+        ("scala", "given a with {\n ← x\n || y\n".encode() * 1_000),
+        ("haskell", b"#if A\n" * 10_000 + b"#else\nf = 1\n#endif\n" * 10_000),
     ],
 )
 def test_hostile_text_takes_linear_time(language, text):
@@ -319,6 +323,75 @@ def test_calls_that_define_methods_define_them_in_ruby():
 def test_a_parameter_is_what_stands_between_commas():
     method = outline_of("csharp", "class A { void M(int a, params string[] b) {} }").definitions[1]
     assert method.parameters == ("int a", "params string[] b")
+
+
+def test_clauses_of_one_name_are_one_definition_with_its_signature():
+    text = """
+-- | Counts.
+count :: Int -> Int
+{-# INLINE count #-}
+count 0 = 0
+count n
+  | n > 9 = 1
+  | otherwise = 2
+other = count
+instance Show (T a) where
+  show (A x) = x
+  show B = "b"
+"""
+    count, other, show = outline_of("haskell", text).definitions
+    assert (count.name, count.line, count.start_line, count.end_line) == ("count", 5, 3, 8)
+    assert (count.doc, count.parameters, count.complexity) == ("Counts.", ("0",), 3)
+    assert (other.name, other.kind) == ("other", "function")
+    assert (show.kind, show.owner, show.start_line, show.end_line) == ("method", "T", 11, 12)
+
+
+def test_backticks_are_no_part_of_a_name():
+    for language, text in [
+        ("kotlin", "fun `a name`() { `in`.x() }\n"),
+        ("swift", "func `default`() { `in`.x() }\n"),
+        ("scala", "def `a name` = `in`.x()\n"),
+    ]:
+        outline = outline_of(language, text)
+        assert [(d.name, d.column) for d in outline.definitions] == [(outline.definitions[0].name, text.index("`") + 2)]
+        assert not any("`" in name for name in (outline.definitions[0].name, *outline.uses))
+        assert [r.column for r in outline.references if r.name == "in"] == [text.index("`in`") + 2]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("kotlin", "class A : I by x {\n  fun inside() {}\n}\n"),
+        ("kotlin", "class A<T>\n@Inject\ninternal constructor(val a: Int) {\n  fun inside() {}\n}\n"),
+        ("kotlin", '@X("x")\n@Y // why\nclass A {}\n@X("x")\n@Y\nclass B {\n  fun inside() {}\n}\n'),
+        ("swift", "class A {\n  func a() {\n    while let x = try await b() {\n    }\n  }\n  func inside() {}\n}\n"),
+        (
+            "swift",
+            "class A {\n  #if os(Linux)\n  func a() throws(E) { f(()) }\n  #else\n  #endif\n  func inside() {}\n}\n",
+        ),
+        ("scala", "class A {\n  for (i ← x) f(extension)\n  def inside = a\n    || b\n}\n"),
+        ("scala", "def f = new A(1) with B with C {\n  def inside = 1\n}\n"),
+    ],
+)
+def test_what_is_younger_or_older_than_a_grammar_hides_no_member(language, text):
+    assert kinds(language, text)["inside"] == "method"
+
+
+def test_an_extension_belongs_to_the_type_it_extends():
+    for language, text in [
+        ("kotlin", "fun Map.Entry<K, V>?.ext() {}\n"),
+        ("swift", "extension Map.Entry: P { func ext() {} }\n"),
+        ("scala", "extension [K](x: Map.Entry[K]) def ext = 1\n"),
+    ]:
+        assert [(d.name, d.kind, d.owner) for d in outline_of(language, text).definitions] == [
+            ("ext", "method", "Map.Entry")
+        ]
+
+
+def test_both_branches_of_the_preprocessor_of_haskell_are_read():
+    outline = outline_of("haskell", "#if A\none = a\n#else\none = b\ntwo = c\n#endif\n")
+    assert [(d.name, d.start_line, d.end_line) for d in outline.definitions] == [("one", 2, 4), ("two", 5, 5)]
+    assert {"A", "a", "b", "c"} == outline.uses.keys() - {"one"}
 
 
 def test_a_header_is_cpp_where_its_text_says_so():
