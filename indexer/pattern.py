@@ -88,15 +88,20 @@ class Pattern:
         self._is_costly = cost(syntax.tree) > UTF8_COST_MAX
         r"""As UTF-8; `\w{20}` is. Over codes of characters, which word boundaries need as well, or over ASCII, it is not."""
         self.trigrams = trigrams.plan(syntax.tree)
+        self._required = _required_text(syntax.tree).encode()
+        """Every match holds it: most files that the index names for a regular expression lack it."""
 
     def line_matches(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
         """Each matching line of canonical `text` from `start` (a line start) on, and its first match.
 
         Yields (line_start, line_end, match_start, match_end), the line without its newline. Lazy.
         """
+        first_required = text.find(self._required, start)
+        if first_required < 0:
+            return
         spans, is_exact = self._search_lines_of(text)
         end = len(text)
-        position = start
+        position = max(start, text.rfind(b"\n", start, first_required) + 1)
         while position < end:
             match_start, match_end = spans(text, position)[0]
             if match_start < 0 or (match_start == end and text.endswith(b"\n")):
@@ -326,6 +331,20 @@ def _compiled(pattern: str) -> Callable[[bytes, int], Spans]:
     if spans is None:  # the limits of syntax.py are meant to prevent it
         raise PatternError(TOO_LARGE)
     return spans
+
+
+def _required_text(node: Node) -> str:
+    """The longest text known to be in every match; the empty one is."""
+    match node:
+        case Text(text):
+            return text
+        case Group(inner, _):
+            return _required_text(inner)
+        case Repeat(inner, least, _, _) if least > 0:
+            return _required_text(inner)
+        case Sequence(parts):
+            return max(map(_required_text, parts), key=len, default="")
+    return ""
 
 
 def _next_char(line: bytes, at: int) -> int:

@@ -188,7 +188,7 @@ class TextSearch:
             yield from rest
         else:
             paths = itertools.chain(rest, paths)
-            yield from self._narrowed_by_programs(pattern, paths, search, NARROWED_FILES, asked=READ_FIRST)
+            yield from self._narrowed_by_programs(pattern, paths, search, NARROWED_FILES_MIN, asked=READ_FIRST)
 
     def _narrowed_by_programs(
         self, pattern: Pattern, paths: Iterator[bytes], search: Search, first: int, *, asked: int = 0
