@@ -64,7 +64,7 @@ def main(folders, home, names_count, missing, out):
             language = (
                 language_of(os.fsencode(path), text) if text is not None and len(text) <= FILE_BYTES_MAX else None
             )
-            if language is not None and language.has_symbols:
+            if language is not None and language.has_symbols and not language.has_sections:
                 by_language[language.name].append(path)
         report.heading(os.path.basename(folder))
         report.table(

@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxd.indexer import languages
@@ -42,13 +42,17 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
+_SECTIONS = 1  # the rank of headings and keys
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
 SNIPPET_CHARS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Occurrence:
-    """Sorted as answers list them: definitions first, then by grade, path, line and column (1-based, in characters)."""
+    """Sorted as answers list them: definitions first, then by grade, path, line and column (1-based, in characters).
+
+    Headings and keys come after the definitions in code: they often share a name with what they are about.
+    """
 
     rank: int
     path: bytes
@@ -92,21 +96,35 @@ class SymbolSearch:
                 if scope.contains(one) and (language is None or _has_language(one, language)):
                     yield one
 
-        defined = self._files_naming(f"defined : {_quoted(bare)}")
+        named = self._files_naming(f"defined : {_quoted(bare)}")
         if definitions and rank == 0:
-            for found in self._outlines(ordered(defined, 0), defined):
+            in_code = (one for one in ordered(named, 0) if not _has_sections(one))
+            for found in self._outlines(in_code, named):
                 if stop():
                     return
                 yield from sorted(self._definitions(found, qualifiers, bare))
+        if definitions and rank <= _SECTIONS:
+            # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
+            whole = name.strip()
+            titled = {**named, **self._files_naming(f"defined : {_quoted(whole)}")} if whole != bare else named
+            for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled):
+                if stop():
+                    return
+                meant = set(self._definitions(found, qualifiers, bare))
+                if whole != bare:
+                    meant.update(self._definitions(found, [], whole))
+                yield from sorted(replace(one, rank=_SECTIONS) for one in meant)
         if not references:
             return
+        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one))
+        defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
         resolver = self._resolver(bare, qualifiers, defined)
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}"))
         graded = self._graded_files(resolver, bare, defined, naming)
         uses = _Uses(resolver, qualifiers, bare)
-        without: dict[int, set[bytes]] = {GRADES.index(SAME_MODULE): set()}
+        without: dict[int, set[bytes]] = {_rank(SAME_MODULE): set()}
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
-            at = GRADES.index(grade)
+            at = _rank(grade)
             if rank > at:
                 continue
             skipped = without.get(at, frozenset())
@@ -115,10 +133,10 @@ class SymbolSearch:
                 if stop():
                     return
                 occurrences = uses.of(found)
-                if not any(one.rank == GRADES.index(SAME_MODULE) for one in occurrences):
-                    without[GRADES.index(SAME_MODULE)].add(found.path)
+                if not any(one.rank == _rank(SAME_MODULE) for one in occurrences):
+                    without[_rank(SAME_MODULE)].add(found.path)
                 yield from (one for one in occurrences if one.rank == at)
-        last = GRADES.index(NAME_ONLY)
+        last = _rank(NAME_ONLY)
         for found in self._outlines(ordered(naming(), last), naming()):
             if stop():
                 return
@@ -250,7 +268,12 @@ class _Uses:
 def _use(path: bytes, use: tuple[int, int, int], grade: str, fqn: str | None) -> Occurrence:
     line, column, role = use
     type_ = "import" if ROLES[role & ~MEMBER] == "import" else "reference"
-    return Occurrence(GRADES.index(grade), path, line, column, type_, None, fqn, grade)
+    return Occurrence(_rank(grade), path, line, column, type_, None, fqn, grade)
+
+
+def _rank(grade: str) -> int:
+    """Of uses; those of definitions are 0 and _SECTIONS."""
+    return GRADES.index(grade) + _SECTIONS
 
 
 def _quoted(name: str) -> str:
@@ -287,6 +310,11 @@ def _mentions(found: _Outline, qualifier: str, bare: str) -> bool:
         bare in (one.name, one.alias) and qualifier in _SEPARATORS.split(one.module)
         for one in unpack_imports(found.imports)
     )
+
+
+def _has_sections(path: bytes) -> bool:
+    found = languages.parsed_language_of(path)
+    return found is not None and found.has_sections
 
 
 def _has_language(path: bytes, language: str | None) -> bool:

@@ -84,6 +84,7 @@ def parse_file(job: ParseJob, seconds: float) -> ParseResult:
     from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
     from ctxd.indexer.outline import pack
     from ctxd.indexer.parser import DeadlineError, UnparsableError, parse
+    from ctxd.indexer.structure.definitions import outline_of
 
     try:
         if os.lstat(job.path).st_size > FILE_BYTES_MAX:
@@ -100,7 +101,8 @@ def parse_file(job: ParseJob, seconds: float) -> ParseResult:
     if job.language == "c":
         language = language_of(job.path, text) or language
     try:
-        return ParseResult("parsed", "", language.name, pack(parse(language, text, seconds)))
+        outline = outline_of(language.name, text) if language.has_sections else parse(language, text, seconds)
+        return ParseResult("parsed", "", language.name, pack(outline))
     except DeadlineError as error:
         return ParseResult("failed", f"{error} of {seconds:g} s", language.name)
     except UnparsableError as error:

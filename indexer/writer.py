@@ -6,6 +6,7 @@ content only while its bytes are that content. Called from one thread (daemon/qu
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 TEXT_REVISION = 1
 """What the rows of the trigram index are: raise it when they change, and every content is indexed again."""
-SYMBOLS_REVISION = 2
+SYMBOLS_REVISION = 3
 """What the rows of the symbol tables are: raise it when a query or the packed form changes."""
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
@@ -260,8 +261,12 @@ class Writer:
 
 
 def name_tokens(names: Iterable[str]) -> str:
-    """Names as one FTS5 text; a space inside a name (`operator new`) must not split it."""
-    return " ".join(name.replace(" ", "␣") for name in names)
+    """Names as one FTS5 text, a token each: a space (`operator new`, a heading) or what else FTS5 parts tokens at must not split one."""
+    return " ".join(name if name.isidentifier() else _PARTS_TOKENS.sub("␣", name) for name in names)
+
+
+# More than FTS5 parts at, as its Unicode is older than Python's. The blobs tell names apart that become one token.
+_PARTS_TOKENS = re.compile(r"[^\w!-~]")
 
 
 def _content(id_: int, key: bytes, form: str, symbols: str, symbols_revision: int) -> Content:

@@ -194,7 +194,7 @@ class SymbolParams(Params):
     "find_symbol_occurrences",
     toolset="search",
     title="Find a symbol",
-    description="Where a function, class, method or variable is defined, and every place that uses or imports it.",
+    description="Where a function, class, method, variable, heading or config key is defined, used and imported.",
     params=SymbolParams,
     result=SymbolResult,
     error=lambda error: {"status": "error", "occurrences": [], "occurrence_count": 0, "error_message": str(error)},

@@ -1,7 +1,7 @@
 """Every language ctxd knows by file name: the one table behind symbols, the default scope of text search and `ctxd languages`.
 
 Invariant: this module is data and look-ups; it never imports a grammar. A language with `has_symbols` has a module of its own
-here that exports `RULES`, beside the query files that the rules name.
+here that exports `RULES`, beside the query files that the rules name; one with `has_sections` a scanner in structure/.
 """
 
 from __future__ import annotations
@@ -21,14 +21,19 @@ class Language:
     """Lower case, with the dot."""
     file_names: tuple[bytes, ...] = ()
     has_symbols: bool = False
+    has_sections: bool = False
+    """Its symbols are headings and keys."""
 
 
-def _row(name: str, extensions: str, file_names: str = "", *, has_symbols: bool = False) -> Language:
+def _row(
+    name: str, extensions: str, file_names: str = "", *, has_symbols: bool = False, has_sections: bool = False
+) -> Language:
     return Language(
         name,
         tuple(f".{extension}".encode() for extension in extensions.split()),
         tuple(file_name.encode() for file_name in file_names.split()),
-        has_symbols,
+        has_symbols or has_sections,
+        has_sections,
     )
 
 
@@ -105,8 +110,8 @@ LANGUAGES: tuple[Language, ...] = (
     _row("vue", "vue"),
     _row("astro", "astro mdx"),
     # Prose.
-    _row("markdown", "md markdown"),
-    _row("restructuredtext", "rst"),
+    _row("markdown", "md markdown", has_sections=True),
+    _row("restructuredtext", "rst", has_sections=True),
     _row("asciidoc", "adoc asciidoc"),
     _row("tex", "tex bib"),
     _row(
@@ -117,18 +122,19 @@ LANGUAGES: tuple[Language, ...] = (
     # Configuration, builds and data that people write by hand.
     _row("bazel", "bzl bazel star", "BUILD WORKSPACE BUCK Tiltfile"),
     _row("cmake", "cmake", "CMakeLists.txt"),
-    _row(
-        "config",
-        "cfg conf config properties",
-        ".gitignore .gitattributes .dockerignore .editorconfig .ctxdignore .ignore",
-    ),
+    _row("config", "config", ".gitignore .gitattributes .dockerignore .ctxdignore .ignore CODEOWNERS"),
     _row("csv", "csv tsv"),
     _row("devicetree", "dts dtsi dtso"),
     _row("docker", "dockerfile", "Dockerfile Containerfile"),
+    _row("dotenv", "", ".env .env.example .env.sample .env.template .env.dist", has_sections=True),
+    _row("git-config", "", ".gitconfig .gitmodules", has_sections=True),
     _row("graphql", "graphql gql"),
     _row("hcl", "tf tfvars hcl"),
-    _row("ini", "ini"),
-    _row("json", "json json5 jsonc jsonl webmanifest", ".babelrc .eslintrc .prettierrc"),
+    _row(
+        "ini", "ini cfg cnf conf desktop", ".editorconfig .coveragerc .flake8 .hgrc .npmrc .pylintrc", has_sections=True
+    ),
+    _row("json", "json json5 jsonc webmanifest", ".babelrc .eslintrc .prettierrc", has_sections=True),
+    _row("json-lines", "jsonl ndjson"),
     _row("kconfig", "kconfig", "Kconfig Kconfig.debug Kbuild"),
     _row("linker-script", "ld lds"),
     _row("make", "mk mak make am", "Makefile makefile GNUmakefile Justfile justfile"),
@@ -136,9 +142,11 @@ LANGUAGES: tuple[Language, ...] = (
     _row("patch", "patch diff"),
     _row("protobuf", "proto thrift capnp fbs"),
     _row("autoconf", "ac m4 in"),
-    _row("toml", "toml", "Pipfile Cargo.lock poetry.lock"),
+    _row("properties", "properties", has_sections=True),
+    _row("systemd", "service socket timer mount automount target path slice network netdev link", has_sections=True),
+    _row("toml", "toml", "Pipfile Cargo.lock poetry.lock", has_sections=True),
     _row("xml", "xml xsd xsl xslt svg plist csproj props targets xaml"),
-    _row("yaml", "yaml yml", "CODEOWNERS Procfile"),
+    _row("yaml", "yaml yml", "Procfile", has_sections=True),
     _row("go-module", "", "go.mod go.sum go.work"),
 )
 

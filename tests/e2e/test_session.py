@@ -100,7 +100,7 @@ def test_answers_are_right(project):
         ]
         assert {o["symbol_fqn"] for o in found["occurrences"]} == {"pkg.money.Price"}
         found = host.call("find_symbol_occurrences", symbol_name="Cart", find_references=False)
-        assert [o["file_path"] for o in found["occurrences"]] == ["pkg/shop.py"]
+        assert [o["file_path"] for o in found["occurrences"]] == ["pkg/shop.py", "notes.md"]
         found = host.call("find_files_by_name", name_pattern="*.py", path="pkg")
         assert found == {"files": ["pkg/__init__.py", "pkg/money.py", "pkg/shop.py"], "total_found": 3}
         empty = host.call("search_text_pattern", query="nowhere to be found")
