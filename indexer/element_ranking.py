@@ -2,7 +2,7 @@
 
 A file *takes* a name that it imports, or names through an import, where the module may be the project's own; and one that it
 calls or uses as a type, which nothing in it defines, unless its language imports what it uses (`Rules.imports_by_name`). A
-content *offers* its definitions but methods and fields, which are named through an object. An element ranks by the files that
+content *offers* its definitions but methods and fields, which are named through an object, and variables that need no import. An element ranks by the files that
 take its name, divided by the contents that offer one of that name: `main` of a hundred programs wins nothing. Names are
 compared, not resolved, so two things of one name share what is taken of either. Files with the same bytes count once.
 

@@ -100,6 +100,8 @@ class Outline:
     """Where each name is referenced, in text order: line, column, index in ROLES and maybe MEMBER. Grouped, as 100,000 objects a megabyte would cost more than parsing."""
     statements: list[tuple[int, int]] = field(default_factory=list)
     """First and last line of each import statement."""
+    imports_by_name: bool = False
+    """As the language's rules have it."""
     taken: frozenset[str] = frozenset()
     """Names that it calls or uses as types and that no definition, parameter or variable of its own explains."""
     imported: frozenset[tuple[str, str]] = frozenset()
@@ -119,9 +121,12 @@ class Outline:
 
 PACKED_VERSION = 3
 
+VARIABLES = frozenset(("constant", "variable"))
 _TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
-_OFFERED_KINDS = _TYPES | {"function", "constant", "variable"}
-"""What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's."""
+_OFFERED_KINDS = _TYPES | VARIABLES | {"function"}
+"""What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's.
+Variables only where they must be imported: elsewhere `struct device *device` of many files would count for a variable of one.
+"""
 
 _DEFINITIONS_HEADER = struct.Struct("<BII")
 _REFERENCES_HEADER = struct.Struct("<BBIII")
@@ -152,7 +157,11 @@ def pack(outline: Outline) -> Packed:
         sorted({definition.name for definition in outline.definitions}),
         sorted(outline.uses),
         sorted({name for one in outline.imports for name in (one.name, one.alias, last_part(one.module)) if name}),
-        _pack_marks(one.name for one in outline.definitions if is_offered(one, outline.definitions)),
+        _pack_marks(
+            one.name
+            for one in outline.definitions
+            if is_offered(one, outline.definitions) and (outline.imports_by_name or one.kind not in VARIABLES)
+        ),
         _pack_marks(outline.taken),
         array("I", (mark_of(part) for pair in sorted(outline.imported) for part in pair)).tobytes(),
     )

@@ -462,6 +462,7 @@ class _Sweep:
             [Import(module, name, alias, *self._places[byte]) for byte, module, name, alias in sorted(self.imports)],
             uses,
             [(self._line(start), self._line(max(start, end - 1))) for start, end in sorted(self.import_spans)],
+            self.rules.imports_by_name,
             *self._taken(names, uses),
         )
 

@@ -20,6 +20,7 @@ from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.outline import (
     MEMBER,
     ROLES,
+    VARIABLES,
     Definition,
     definitions_named,
     is_offered,
@@ -217,9 +218,10 @@ class SymbolSearch:
                 break
             for outline in self._outlines(iter((path,)), contents):
                 definitions = unpack_definitions(outline.definitions)
-                named = (one for one in definitions if mark_of(one.name) == mark and is_offered(one, definitions))
-                if (definition := next(named, None)) is not None:
-                    found.append(KeyElement(definition, path, max(1, round(share))))
+                named = [one for one in definitions if mark_of(one.name) == mark and is_offered(one, definitions)]
+                named.sort(key=lambda one: one.kind in VARIABLES)
+                if named:
+                    found.append(KeyElement(named[0], path, max(1, round(share))))
         return found
 
     def error_of(self, content_id: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
@@ -121,8 +122,13 @@ def test_marks_tell_what_a_content_offers_takes_and_imports():
         definition("free", 9, parent=7),
     ]
     imported = frozenset((("shop", "price"), ("", "x")))
-    packed = pack(Outline(definitions, [], {}, taken=frozenset(("a", "b")), imported=imported))
-    assert list(unpack_marks(packed.offered)) == sorted(map(mark_of, ("Order", "Line", "price", "ns", "free")))
+    definitions.append(definition("RATE", 10, kind="constant"))
+    outline = Outline(definitions, [], {}, taken=frozenset(("a", "b")), imported=imported)
+    packed = pack(outline)
+    offered = ("Order", "Line", "price", "ns", "free")
+    assert list(unpack_marks(packed.offered)) == sorted(map(mark_of, offered))
+    by_name = pack(dataclasses.replace(outline, imports_by_name=True))
+    assert list(unpack_marks(by_name.offered)) == sorted(map(mark_of, (*offered, "RATE")))
     assert list(unpack_marks(packed.taken)) == sorted(map(mark_of, "ab"))
     assert list(unpack_marks(packed.imported)) == [mark_of(name) for name in ("", "x", "shop", "price")]
     assert mark_of("") == 0
