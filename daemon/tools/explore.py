@@ -128,7 +128,8 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
     if truncated:
         answer["truncated"] = True
     if not is_ready:
-        return answer | indexing_required(project, "keyElements come when all files are parsed; the rest is complete")
+        what = "keyElements come when all files are parsed, and lines are counted as files are indexed"
+        return answer | indexing_required(project, what)
     if missing and not stale:
         stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
     if stale:
