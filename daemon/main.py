@@ -143,6 +143,7 @@ async def _housekeeping(
 def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: float) -> dict[str, Any]:
     """The answer line's fields for every want but "mcp" and "stop". Raises ToolError."""
     from ctxd.daemon import config
+    from ctxd.daemon.elements import outline
     from ctxd.daemon.registry import refuse_too_wide
     from ctxd.daemon.tool import ToolError
     from ctxd.daemon.why import why
@@ -174,6 +175,9 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             if not project.scanned.wait(SCAN_SECONDS):
                 raise ToolError("the project's files are still being listed", "`ctxd status` shows how far it is")
             return {"why": why(project, str(hello.get("path")))}
+        case "outline":
+            view = registry.view(str(root or hello.get("refused") or "/"))
+            return {"outline": outline(view, str(hello.get("path")))}
         case "languages":
             return {
                 "languages": [

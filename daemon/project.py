@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 _MIB = 1024 * 1024
 _WAIT_STEP_SECONDS = 0.05
+_RANKING_WAIT_SECONDS = 0.5
 
 
 class Project:
@@ -164,6 +165,15 @@ class Project:
                 queue.wake.set()
                 queue.settled.wait(_WAIT_STEP_SECONDS)
         return len(missing)
+
+    def ranked_now(self, stop: Callable[[], bool]) -> None:
+        """Wait until the elements are ranked anew, where that is to be done at once: the order of a large project may be of minutes ago."""
+        queue = self.queue
+        end = time.monotonic() + _RANKING_WAIT_SECONDS
+        with queue.settled:
+            while queue.unranked and queue.rank_at < end and time.monotonic() < end and not stop():
+                queue.wake.set()
+                queue.settled.wait(_WAIT_STEP_SECONDS)
 
     def _without_symbols(self, scope: Scope) -> list[Content | None]:
         """Contents of the scope's files that are not parsed yet; None for a file whose bytes are not even known."""

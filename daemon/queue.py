@@ -19,7 +19,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ctxd.daemon.workers import ParseJob, PoolClosedError
-from ctxd.indexer import grep, languages, ripgrep
+from ctxd.indexer import element_ranking, grep, languages, ripgrep
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.programs import ProgramFailed
 from ctxd.indexer.text_search import NARROWED_FILES_MIN
@@ -45,7 +45,9 @@ COLLECT_SHARE = 0.02  # of the files, indexed since it was done last, but at lea
 MERGE_SHARE = (
     0.05  # files indexed since all segments were merged: what they hold is found in many places, and takes a third more
 )
+RANK_SHARE = 0.02  # of the time that ranking the elements may take, however often files change
 OPTIMIZE_SHARE = 0.05  # files newly indexed in a first pass, below which optimizing costs more than it gives
+LONG_RANKING_SECONDS = 1.0  # one that took much memory, too
 WITHOUT_OUTLINE = frozenset({"too_large", "failed"})
 
 
@@ -57,7 +59,7 @@ class IndexingThread(threading.Thread):
         self.project = project
         self.wake = threading.Event()
         self.settled = threading.Condition(project.lock)
-        """Notified whenever symbols were written; for callers that wait for theirs."""
+        """Notified whenever symbols were written or elements ranked; for callers that wait for theirs."""
         self.pending_symbols: dict[int, Content] = {}
         self.without_outline: dict[int, Content] = {}
         """Contents in a language of ours that have no symbols: too large, or failed."""
@@ -74,6 +76,9 @@ class IndexingThread(threading.Thread):
         self._swept_at = self._collected_at = time.monotonic()
         self._collected_indexed = self._merged_indexed = 0
         self._untidy = False
+        self.unranked = False
+        """Whether files have changed since the elements were ranked, which is done again at `rank_at` at the earliest."""
+        self.rank_at = 0.0
 
     def run(self) -> None:
         while not self._closing:
@@ -142,6 +147,7 @@ class IndexingThread(threading.Thread):
             batch = self._next_batch()
             gone = list(itertools.islice(project.table.removed, BATCH_FILES_MAX))
         if gone:
+            self.unranked = True
             project.writer.forget_files(gone)
             with project.lock:
                 project.table.removed.difference_update(gone)
@@ -157,6 +163,7 @@ class IndexingThread(threading.Thread):
                 project.text.forget_counts()
             self.text_ready = True
         if done and not self.first_pass_done and not self.pending_symbols:
+            self._rank()
             if self._indexed > len(project.table) * OPTIMIZE_SHARE:
                 project.writer.optimize_names()
                 project.database.shrink()
@@ -195,6 +202,7 @@ class IndexingThread(threading.Thread):
         project, table = self.project, self.project.table
         results = project.writer.index_files(batch)
         self._indexed += len(batch)
+        self.unranked = True
         with project.lock:
             for result in results:
                 file = result.file
@@ -268,6 +276,7 @@ class IndexingThread(threading.Thread):
         except BaseException:
             self._in_flight.difference_update(content_id for content_id, _ in finished)
             raise
+        self.unranked = True
         with self.settled:
             for content_id, result in finished:
                 self._in_flight.discard(content_id)
@@ -285,6 +294,8 @@ class IndexingThread(threading.Thread):
     def _tidy(self) -> bool:
         """A little upkeep while nothing else is to do; whether there may be more."""
         now = time.monotonic()
+        if now > self.rank_at and self._rank():
+            return True
         enough = max(len(self.project.table) * COLLECT_SHARE, BATCH_FILES_MAX)
         if now - self._collected_at > COLLECT_SECONDS or self._indexed - self._collected_indexed > enough:
             with self.project.lock:
@@ -301,6 +312,21 @@ class IndexingThread(threading.Thread):
             if not self._untidy:
                 self.project.database.shrink()
         return self._untidy
+
+    def _rank(self) -> bool:
+        """Rank the elements where files have changed since that was done; whether they had."""
+        if not self.unranked:
+            return False
+        began = time.monotonic()
+        element_ranking.rank_elements(self.project.database)
+        took = time.monotonic() - began
+        with self.settled:
+            self.unranked, self.rank_at = False, began + took / RANK_SHARE
+            self.settled.notify_all()
+        if took > LONG_RANKING_SECONDS:
+            self.project.database.shrink()
+            logger.info("elements of %s ranked in %.1f s", os.fsdecode(self.project.root), took)
+        return True
 
     def probe(self) -> None:
         """Find out which files are plain, so that a program may narrow them while there is no index (1.5 s for 78,000 files)."""

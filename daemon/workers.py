@@ -90,10 +90,10 @@ class WorkerPool:
             self._changed.notify()
         return future
 
-    def result(self, job: Job[ResultT], stop: Callable[[], bool]) -> ResultT | None:
+    def result(self, job: Job[ResultT], stop: Callable[[], bool], *, urgent: bool = False) -> ResultT | None:
         """Do a job and wait for it; None where `stop` became true before, or the pool is closed."""
         try:
-            future = self.submit(job)
+            future = self.submit(job, urgent=urgent)
             while not stop():
                 with contextlib.suppress(TimeoutError):
                     return future.result(_POLL_SECONDS)

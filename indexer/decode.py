@@ -58,6 +58,11 @@ def _line_endings(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n")
 
 
+def line_count(text: bytes) -> int:
+    """Lines of canonical text; what follows the last newline is one where it is not empty."""
+    return text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
+
+
 def text_pieces(text: bytes, bytes_max: int) -> Iterator[bytes]:
     """Cut canonical text into line-aligned pieces of at most `bytes_max`; a longer line stays whole."""
     start, size = 0, len(text)

@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 class Content:
     """One distinct sequence of bytes, shared by all files that hold it; the trigram index covers it."""
 
-    __slots__ = ("files", "form", "hash", "id", "symbols")
+    __slots__ = ("files", "form", "hash", "id", "lines", "symbols")
 
-    def __init__(self, id_: int, hash_: bytes, form: str, symbols: str) -> None:
+    def __init__(self, id_: int, hash_: bytes, form: str, symbols: str, lines: int = 0) -> None:
         self.id = id_
         self.hash = hash_
         self.form = form
         """decode.PLAIN, DECODED or BINARY."""
         self.symbols = symbols
         """"pending", "parsed", "none" (no language of ours), "too_large" or "failed"."""
+        self.lines = lines
+        """Of its text; 0 where it is binary."""
         self.files: list[File] = []
 
 

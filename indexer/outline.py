@@ -8,7 +8,7 @@ All numbers are little-endian:
                     Both parts are deflated JSON, columns of all definitions: `places` what finding a name needs, `rest` what showing an
                     element needs besides. Lines and bytes are kept as steps from the definition before, as small numbers deflate better.
 
-    imports         u8 version | deflated JSON, the columns of all imports; empty where there are none.
+    imports         u8 version | deflated JSON, the columns of all imports and the lines of their statements; empty where there are none.
 
     references      u8 version | u8 salt | u32 references | u32 names | u32 long ones | marks | lengths | rests | positions
                     marks      a u32 of the machine's byte order for each referenced name, ascending: the CRC-32 of the name or, where two names would share
@@ -20,6 +20,10 @@ All numbers are little-endian:
                                use is its line.
 
 Nothing of the references is deflated: it would save a quarter and cost ten times the time of reading one name.
+
+Three more blobs, marks alone (a u32 of the machine's byte order each, the CRC-32 of a name), tell what a content offers to other
+files, what it takes from them, and what it imports (pairs: module, name); element_ranking.py counts them over all contents.
+Names would be ten times the bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ import re
 import struct
 import zlib
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,6 +98,15 @@ class Outline:
     imports: list[Import]
     uses: dict[str, list[tuple[int, int, int]]]
     """Where each name is referenced, in text order: line, column, index in ROLES and maybe MEMBER. Grouped, as 100,000 objects a megabyte would cost more than parsing."""
+    statements: list[tuple[int, int]] = field(default_factory=list)
+    """First and last line of each import statement."""
+    imports_by_name: bool = False
+    """As the language's rules have it."""
+    taken: frozenset[str] = frozenset()
+    """Names that it calls or uses as types and that no definition, parameter or variable of its own explains."""
+    imported: frozenset[tuple[str, str]] = frozenset()
+    """Names that it imports or names through what it imports, each after the part of the module's name that tells whether the
+    module may be the project's own; "" for one found by its place (`./x`)."""
 
     @property
     def references(self) -> list[Reference]:
@@ -106,7 +119,14 @@ class Outline:
         return sorted(found, key=lambda reference: reference[1:3])
 
 
-PACKED_VERSION = 2
+PACKED_VERSION = 3
+
+VARIABLES = frozenset(("constant", "variable"))
+_TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
+_OFFERED_KINDS = _TYPES | VARIABLES | {"function"}
+"""What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's.
+Variables only where they must be imported: elsewhere `struct device *device` of many files would count for a variable of one.
+"""
 
 _DEFINITIONS_HEADER = struct.Struct("<BII")
 _REFERENCES_HEADER = struct.Struct("<BBIII")
@@ -124,17 +144,51 @@ class Packed:
     referenced_names: list[str]
     imported_names: list[str]
     """What imports bring in: names, aliases, and the last parts of modules. All three without duplicates, sorted."""
+    offered: bytes
+    taken: bytes
+    imported: bytes
 
 
 def pack(outline: Outline) -> Packed:
     return Packed(
         _pack_definitions(outline.definitions),
-        _pack_imports(outline.imports),
+        _pack_imports(outline.imports, outline.statements),
         _pack_references(outline.uses),
         sorted({definition.name for definition in outline.definitions}),
         sorted(outline.uses),
         sorted({name for one in outline.imports for name in (one.name, one.alias, last_part(one.module)) if name}),
+        _pack_marks(
+            one.name
+            for one in outline.definitions
+            if is_offered(one, outline.definitions) and (outline.imports_by_name or one.kind not in VARIABLES)
+        ),
+        _pack_marks(outline.taken),
+        array("I", (mark_of(part) for pair in sorted(outline.imported) for part in pair)).tobytes(),
     )
+
+
+def is_offered(definition: Definition, definitions: list[Definition]) -> bool:
+    """Whether other files may name this one of a file's definitions by itself."""
+    if definition.kind not in _OFFERED_KINDS:
+        return False
+    if definition.parent < 0:
+        return not definition.owner or definition.kind in _TYPES
+    # A field is no more than a method is; a type inside a type may be imported, one inside a function may not.
+    around = definitions[definition.parent].kind
+    return around == "module" or (definition.kind in _TYPES and around not in ("function", "method"))
+
+
+def mark_of(name: str) -> int:
+    """The CRC-32 of a name: stands for it where names are only compared."""
+    return _mark(name, 0)
+
+
+def _pack_marks(names: Iterable[str]) -> bytes:
+    return array("I", sorted({mark_of(name) for name in names})).tobytes()
+
+
+def unpack_marks(blob: bytes) -> array[int]:
+    return array("I", blob)
 
 
 def last_part(module: str) -> str:
@@ -226,7 +280,16 @@ def unpack_imports(blob: bytes) -> list[Import]:
     if not blob:
         return []
     _check(blob[0])
-    return [Import(*row) for row in zip(*_inflated(blob[1:]), strict=True)]
+    *columns, _ = _inflated(blob[1:])
+    return [Import(*row) for row in zip(*columns, strict=True)]
+
+
+def unpack_import_statements(blob: bytes) -> list[tuple[int, int]]:
+    """First and last line of each import statement, from the same blob."""
+    if not blob:
+        return []
+    _check(blob[0])
+    return [(first, last) for first, last in _inflated(blob[1:])[-1]]
 
 
 def _pack_definitions(definitions: list[Definition]) -> bytes:
@@ -255,8 +318,10 @@ def _pack_definitions(definitions: list[Definition]) -> bytes:
     return _DEFINITIONS_HEADER.pack(PACKED_VERSION, len(definitions), len(places)) + places + rest
 
 
-def _pack_imports(imports: list[Import]) -> bytes:
-    return bytes((PACKED_VERSION,)) + _deflated(list(zip(*imports, strict=True))) if imports else b""
+def _pack_imports(imports: list[Import], statements: list[tuple[int, int]]) -> bytes:
+    if not imports:
+        return b""
+    return bytes((PACKED_VERSION,)) + _deflated([*zip(*imports, strict=True), statements])
 
 
 def _steps(numbers: Iterable[int]) -> list[int]:

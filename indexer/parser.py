@@ -77,6 +77,11 @@ _STRAY_TOKENS_MAX = 20_000
 
 _BLANKS_MAX = 1000  # between a comment or an attribute and what it belongs to; keeps hostile files linear
 _PARAMETER_CHARACTERS_MAX = 200
+_QUALIFIER_BYTES_MAX = 100  # a longer name before a dot is none that a file imports
+_DOT, _COLON = b".:"
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") | frozenset(
+    range(128, 256)
+)
 
 
 class DeadlineError(Exception):
@@ -257,6 +262,8 @@ class _Sweep:
         self.import_spans: list[tuple[int, int]] = []
         self.imports: list[tuple[int, str, str, str]] = []
         self.bound: list[tuple[int, str]] = []
+        self._members: set[tuple[bytes, bytes | None]] = set()
+        """Members called or used as types, each with what stands before its dot."""
         self.token_spans: list[tuple[int, int]] = []
         self._line_starts: list[int] | None = None
         self._places: dict[int, tuple[int, int]] = {}
@@ -449,10 +456,14 @@ class _Sweep:
                 name.start += 1
                 name.end -= 1
         self._locate(names)
+        uses = self._uses(own, [*tokens, *self.token_spans])
         return Outline(
             self._definitions(names),
             [Import(module, name, alias, *self._places[byte]) for byte, module, name, alias in sorted(self.imports)],
-            self._uses(own, [*tokens, *self.token_spans]),
+            uses,
+            [(self._line(start), self._line(max(start, end - 1))) for start, end in sorted(self.import_spans)],
+            self.rules.imports_by_name,
+            *self._taken(names, uses),
         )
 
     def _definitions(self, names: list[_Name]) -> list[Definition]:
@@ -552,6 +563,8 @@ class _Sweep:
                 and start > 1
                 and text[start - 2] in _BEFORE_MEMBER[before]
             ):
+                if role in (_CALL, _TYPE):
+                    self._members.add((text[start : ends[start]], self._qualifier(start)))
                 role |= MEMBER
             names[text[start : ends[start]]].append((line, column, role))
         for keyword in self.rules.keywords:
@@ -566,6 +579,45 @@ class _Sweep:
                 uses_by_name.setdefault(name, []).append((*self._places[byte], _IMPORT))
                 uses_by_name[name].sort()
         return uses_by_name
+
+    def _qualifier(self, start: int) -> bytes | None:
+        """The name before the dot or arrow before a member's name, `b""` where it is none; None for `::` that needs no import."""
+        text = self.text
+        end = start - (1 if text[start - 1] == _DOT else 2)
+        if text[end] == _COLON and not self.rules.imports_by_name:
+            return None
+        begin = end
+        while begin > 0 and end - begin < _QUALIFIER_BYTES_MAX and text[begin - 1] in _NAME_BYTES:
+            begin -= 1
+        return text[begin:end]
+
+    def _taken(
+        self, names: list[_Name], uses: dict[str, list[tuple[int, int, int]]]
+    ) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+        """`taken` and `imported`, see Outline."""
+        imported: set[tuple[str, str]] = set()
+        modules: dict[str, str] = {}
+        bound = dict(self.bound)
+        for byte, module, name, alias in self.imports:
+            part = _module_part(module)
+            offered = alias if name == "default" else name
+            if offered not in ("", "*"):
+                imported.add((part, offered))
+            modules[alias or name or bound.get(byte) or part] = part
+        taken: set[str] = set()
+        if not self.rules.imports_by_name:
+            for name, places in uses.items():
+                roles = {role for _, _, role in places}
+                if (_CALL in roles or _TYPE in roles) and _WRITE not in roles and name not in modules:
+                    taken.add(name)
+        for member, qualifier in self._members:
+            name = member.decode("utf-8", "replace")
+            if qualifier is None:
+                taken.add(name)
+            elif (part := modules.get(qualifier.decode("utf-8", "replace"))) is not None:
+                imported.add((part, name))
+        own = {self.text[name.start : name.end].decode("utf-8", "replace") for name in names}
+        return frozenset(taken - own), frozenset(pair for pair in imported if pair[1] not in own)
 
     def _locate(self, names: list[_Name]) -> None:
         """Find the places of all definitions and imports, in one go through the text."""
@@ -640,6 +692,18 @@ def _is_quoted(name: bytes) -> bool:
     return name[:1] == b"`" and name[-1:] == b"`" and len(name) > 2
 
 
+def _module_part(module: str) -> str:
+    """The part of a module's name that tells whether it may be the project's own: the first, or the last of a path on the net.
+
+    "" for a module found by its place.
+    """
+    first, slash, rest = module.partition("/")
+    if slash and "." in first.strip("."):
+        first = rest.rpartition("/")[2]
+    match = _MODULE_PART.match(first)
+    return match[0] if match and match[0] not in _OWN_MODULES else ""
+
+
 def _is_upper_case(name: bytes) -> bool:
     return name.isupper() and len(name) > 1
 
@@ -653,6 +717,8 @@ def _first_line(comment: bytes) -> str:
     return ""
 
 
+_MODULE_PART = re.compile(r"\w+")
+_OWN_MODULES = frozenset(("crate", "self", "super"))
 _NOT_A_DOT = frozenset(range(256)) - {0x2E}
 _BEFORE_MEMBER: dict[int, frozenset[int]] = {
     ord("."): _NOT_A_DOT,

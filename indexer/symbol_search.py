@@ -15,9 +15,20 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxd.indexer import languages
+from ctxd.indexer import element_ranking, languages
 from ctxd.indexer.decode import Unreadable, decode, read_inside
-from ctxd.indexer.outline import MEMBER, ROLES, definitions_named, reference_positions, unpack_imports
+from ctxd.indexer.outline import (
+    MEMBER,
+    ROLES,
+    VARIABLES,
+    Definition,
+    definitions_named,
+    is_offered,
+    mark_of,
+    reference_positions,
+    unpack_definitions,
+    unpack_imports,
+)
 from ctxd.indexer.resolution import (
     DEFINITION,
     GRADES,
@@ -30,7 +41,7 @@ from ctxd.indexer.resolution import (
 )
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.text_search import in_order
-from ctxd.indexer.writer import name_tokens
+from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +56,7 @@ _OUTLINES_AT_ONCE = 64
 _SECTIONS = 1  # the rank of headings and keys
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
 SNIPPET_CHARS_MAX = 300
+_SAME_NAME = 4  # ranked elements are asked for so many times over, as several may share a name
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,6 +74,13 @@ class Occurrence:
     kind: str | None
     fqn: str | None
     grade: str
+
+
+class KeyElement(NamedTuple):
+    definition: Definition
+    path: bytes
+    files: int
+    """How many files refer to its name, divided among the definitions of that name."""
 
 
 class SymbolSearch:
@@ -182,6 +201,46 @@ class SymbolSearch:
                    FROM content WHERE id IN (SELECT content_id FROM file)"""
             ).fetchone()
         return {"symbols": symbols, "occurrences": symbols + references, "failed": failed}
+
+    def outline_of(self, key: bytes) -> tuple[str, bytes, bytes] | None:
+        """How parsing a content ended ("parsed", "failed"), and its packed definitions and imports, by its hash; None where it was
+        not parsed yet.
+        """
+        with self.database.reader() as connection:
+            row = connection.execute(
+                """SELECT symbols, definitions, imports FROM content LEFT JOIN symbol ON content_id = id
+                   WHERE hash = ? AND symbols IN ('parsed', 'failed') AND symbols_revision = ?""",
+                (key, SYMBOLS_REVISION),
+            ).fetchone()
+        return None if row is None else (row[0], row[1] or b"", row[2] or b"")
+
+    def key_elements(self, scope: Scope, limit: int) -> list[KeyElement]:
+        """The elements of a scope that the rest of the project refers to most, best first; see element_ranking.py.
+
+        Each name once: of several definitions, the one fewest folders deep.
+        """
+        with self.lock:
+            paths: dict[int, bytes] = {}
+            for file in scope.files(self.table):
+                if file.content is not None:
+                    paths.setdefault(file.content.id, file.path)
+        by_name: dict[int, list[tuple[int, bytes, int, float]]] = {}
+        for content_id, mark, share in element_ranking.key_elements(self.database, paths, limit * _SAME_NAME):
+            path = paths[content_id]
+            by_name.setdefault(mark, []).append((path.count(b"/"), path, content_id, share))
+        best = {mark: min(places) for mark, places in by_name.items()}
+        contents = {path: content_id for _, path, content_id, _ in best.values()}
+        found: list[KeyElement] = []
+        for mark, (_, path, _, share) in best.items():
+            if len(found) == limit:
+                break
+            for outline in self._outlines(iter((path,)), contents):
+                definitions = unpack_definitions(outline.definitions)
+                named = [one for one in definitions if mark_of(one.name) == mark and is_offered(one, definitions)]
+                named.sort(key=lambda one: one.kind in VARIABLES)
+                if named:
+                    found.append(KeyElement(named[0], path, max(1, round(share))))
+        return found
 
     def error_of(self, content_id: int) -> str | None:
         """Why a content has no symbols, where reading it failed."""

@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer import languages
-from ctxd.indexer.decode import Unreadable, content_hash, decode, read_inside, text_pieces
+from ctxd.indexer import element_ranking, languages
+from ctxd.indexer.decode import Unreadable, content_hash, decode, line_count, read_inside, text_pieces
 from ctxd.indexer.file_table import Content, File, FileTable
 from ctxd.indexer.outline import definition_count, reference_count
 from ctxd.indexer.walker import stamp_of
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ctxd.indexer.database import Database
     from ctxd.indexer.outline import Packed
 
-TEXT_REVISION = 1
-"""What the rows of the trigram index are: raise it when they change, and every content is indexed again."""
-SYMBOLS_REVISION = 3
+TEXT_REVISION = 2
+"""What is written with the trigram index is: raise it when that changes, and every content is indexed again."""
+SYMBOLS_REVISION = 4
 """What the rows of the symbol tables are: raise it when a query or the packed form changes."""
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
@@ -65,14 +65,16 @@ class Writer:
     def load(self, table: FileTable) -> None:
         """Fill an empty table with the files as the last daemon left them; the walker then compares stamps."""
         rows = self.database.stream(
-            """SELECT path, size, stamp, content_id, hash, form, text_revision, symbols, symbols_revision
+            """SELECT path, size, stamp, content_id, hash, form, text_revision, symbols, symbols_revision, line_count
                FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
             (self.root_id,),
         )
-        for path, size, stamp, content_id, key, form, text_revision, symbols, symbols_revision in rows:
+        for path, size, stamp, content_id, key, form, text_revision, symbols, symbols_revision, lines in rows:
             file = table.put(path, size, stamp)
             if text_revision == TEXT_REVISION:
-                content = table.contents.get(content_id) or _content(content_id, key, form, symbols, symbols_revision)
+                content = table.contents.get(content_id)
+                if content is None:
+                    content = _content(content_id, key, form, symbols, symbols_revision, lines)
                 if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
                     content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
                 table.set_content(file, content)
@@ -108,11 +110,11 @@ class Writer:
     def _content_of(self, connection: Any, path: bytes, data: bytes, now: int) -> Content:
         key = content_hash(data)
         row = connection.execute(
-            "SELECT id, form, text_revision, symbols, symbols_revision FROM content WHERE hash = ?", (key,)
+            "SELECT id, form, text_revision, symbols, symbols_revision, line_count FROM content WHERE hash = ?", (key,)
         ).fetchone()
         if row is not None:
-            id_, form, text_revision, symbols, symbols_revision = row
-            content = _content(id_, key, form, symbols, symbols_revision)
+            id_, form, text_revision, symbols, symbols_revision, lines = row
+            content = _content(id_, key, form, symbols, symbols_revision, lines)
             connection.execute("UPDATE content SET last_used = ? WHERE id = ?", (now, content.id))
             if content.symbols == "none" and languages.parsed_language_of(path) is not None:
                 content.symbols = "pending"  # the same bytes under a name that has a language
@@ -132,6 +134,7 @@ class Writer:
             )
             content = Content(cursor.lastrowid, key, form, symbols)
         if text is not None:
+            content.lines = line_count(text)
             for piece in text_pieces(text, TEXT_ROW_BYTES):
                 cursor = connection.execute("INSERT INTO text_row (content_id) VALUES (?)", (content.id,))
                 # A line that occurs twice has no trigrams of its own: leaving it out saves a tenth of the time.
@@ -139,7 +142,10 @@ class Writer:
                 connection.execute(
                     "INSERT INTO text_index (rowid, text) VALUES (?, ?)", (cursor.lastrowid, lines.decode("latin-1"))
                 )
-        connection.execute("UPDATE content SET text_revision = ? WHERE id = ?", (TEXT_REVISION, content.id))
+        connection.execute(
+            "UPDATE content SET text_revision = ?, line_count = ? WHERE id = ?",
+            (TEXT_REVISION, content.lines, content.id),
+        )
         return content
 
     def forget_files(self, paths: Iterable[bytes]) -> None:
@@ -161,6 +167,7 @@ class Writer:
         connection = self.database.writer
         connection.execute("DELETE FROM symbol WHERE content_id = ?", (content_id,))
         connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (content_id,))
+        element_ranking.forget_links(connection, content_id)
         counts = (0, 0)
         if packed is not None:
             counts = definition_count(packed.definitions), reference_count(packed.references)
@@ -177,6 +184,7 @@ class Writer:
                     name_tokens(packed.imported_names),
                 ),
             )
+            element_ranking.write_links(connection, content_id, packed)
         connection.execute(
             """UPDATE content SET symbols = ?, symbols_error = ?, symbols_revision = ?,
                definition_count = ?, reference_count = ? WHERE id = ?""",
@@ -248,6 +256,7 @@ class Writer:
                     self._delete_text_rows(connection, id_)
                     connection.execute("DELETE FROM symbol WHERE content_id = ?", (id_,))
                     connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (id_,))
+                    element_ranking.forget_links(connection, id_)
                     connection.execute("DELETE FROM content WHERE id = ?", (id_,))
                     deleted += 1
         return deleted
@@ -269,7 +278,7 @@ def name_tokens(names: Iterable[str]) -> str:
 _PARTS_TOKENS = re.compile(r"[^\w!-~]")
 
 
-def _content(id_: int, key: bytes, form: str, symbols: str, symbols_revision: int) -> Content:
+def _content(id_: int, key: bytes, form: str, symbols: str, symbols_revision: int, lines: int) -> Content:
     if symbols in {"parsed", "failed"} and symbols_revision != SYMBOLS_REVISION:
         symbols = "pending"
-    return Content(id_, key, form, symbols)
+    return Content(id_, key, form, symbols, lines)

@@ -203,6 +203,31 @@ def parser() -> argparse.ArgumentParser:
     project_flag(verb)
     json_flag(verb)
 
+    verb = add(
+        "outline",
+        verbs.outline,
+        "what a file defines",
+        "ctxd outline src/app.py",
+        description=OUTLINE,
+        error_status=QUERY_ERROR,
+    )
+    verb.add_argument("path", metavar="FILE")
+    project_flag(verb)
+    json_flag(verb)
+    verb = add(
+        "explore",
+        verbs.explore,
+        "what a project or folder holds, and the definitions its code uses most",
+        "ctxd explore src --depth 3",
+        description=EXPLORE,
+        error_status=QUERY_ERROR,
+    )
+    verb.add_argument("path", nargs="?", default="", metavar="DIR", help="default: the project")
+    verb.add_argument("--depth", type=int, default=2, metavar="N", help="levels of the tree, at most 8 (default 2)")
+    verb.add_argument("--limit", type=int, default=200, metavar="N", help="entries of the tree (default 200)")
+    project_flag(verb)
+    json_flag(verb)
+
     verb = add("call", verbs.call, "call any tool as an MCP client would", CALL_EXAMPLE)
     verb.add_argument("tool", metavar="TOOL")
     verb.add_argument(
@@ -255,6 +280,17 @@ Whether and why a file is, or is not, searched: the rule that leaves it out with
 holds secrets, is binary, a symbolic link, hidden); its language, and whether its symbols are indexed.
 
 Exit status: 0 it is searched; 1 it is not; 2 error."""
+
+OUTLINE = """\
+What a file defines: lines, kind, name and parameters of each function, class, method and variable, nested as they are in the file.
+
+Exit status: 0 it defines something; 1 nothing; 2 error."""
+
+EXPLORE = """\
+What a project or folder holds: its size, languages, the tree with counts, and the definitions that most files of the project
+refer to.
+
+Exit status: 0 it holds files; 1 none; 2 error."""
 
 CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
 

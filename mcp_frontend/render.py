@@ -186,6 +186,49 @@ def occurrences(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
     return count
 
 
+def outline(screen: Screen, answer: dict[str, Any]) -> None:
+    """Elements of `ctxd outline`: their lines, then kind, name and parameters, indented as they are nested."""
+    elements = answer["elements"]
+    width = len(str(max((one["endLine"] for one in elements), default=0)))
+    for one in elements:
+        lines = f"{one['startLine']:>{width}}-{one['endLine']:<{width}}"
+        parameters = f"({', '.join(one['parameters'])})" if one["type"] in ("function", "method") else ""
+        doc = f"  {screen.paint(screen.plain(one['doc']), DIM)}" if one["doc"] and screen.is_terminal else ""
+        what = f"{one['type']} {screen.paint(screen.plain(one['name']), BOLD)}{screen.plain(parameters)}"
+        screen.print(f"{screen.paint(lines, LINE_NUMBER)}  {'  ' * one['depth']}{what}{doc}")
+
+
+def overview(screen: Screen, answer: dict[str, Any]) -> None:
+    """The answer of `explore_codebase`: a line of counts, the languages, the tree, what is used most."""
+    summary = answer["summary"]
+    counts = f"{summary['files']:,} files, {summary['lines']:,} lines"
+    screen.print(f"{screen.paint(screen.path(answer['path']), BOLD)}  {counts}")
+    named = ", ".join(f"{one['name']} {one['lines']:,}" for one in summary["languages"])
+    screen.print(f"lines by language: {named}")
+    if summary["readme"]:
+        screen.print(f"readme: {screen.paint(screen.path(summary['readme']['path']), PATH)}")
+    screen.print()
+    _branch(screen, answer["tree"], "")
+    if answer.get("truncated"):
+        screen.print(screen.paint("not all of the tree is shown; name a folder, or raise --limit", DIM))
+    if answer["keyElements"]:
+        screen.print("\ndefinitions that most files refer to")
+    for one in answer["keyElements"]:
+        place = f"{screen.paint(screen.path(one['file']), PATH)}:{screen.paint(str(one['line']), LINE_NUMBER)}"
+        screen.print(
+            f"{one['referringFiles']:>7,}  {one['type']} {screen.paint(screen.plain(one['name']), BOLD)}  {place}"
+        )
+
+
+def _branch(screen: Screen, entries: list[dict[str, Any]], indent: str) -> None:
+    for one in entries:
+        files = f"{one['files']:,} files, " if one["type"] == "folder" else ""
+        name = screen.plain(one["name"]) + ("/" if one["type"] == "folder" else "")
+        counts = screen.paint(f"{files}{one['lines']:,} lines", DIM)
+        screen.print(f"{indent}{screen.paint(name, PATH) if files else name}  {counts}")
+        _branch(screen, one.get("children") or [], indent + "  ")
+
+
 def status(screen: Screen, report: dict[str, Any]) -> None:
     """The health check: the daemon, then a block for each project."""
     daemon = report["daemon"]

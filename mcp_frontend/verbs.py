@@ -34,6 +34,11 @@ NONE_SEARCHED = {
     "search_text_pattern": "; --hidden searches hidden ones too, `ctxd why PATH` says why one is not",
     "find_symbol_occurrences": "; `ctxd languages` lists the languages with symbols",
 }
+WITHOUT_SYMBOLS = {
+    "none": "files of this kind have no symbols; `ctxd languages` lists those that have",
+    "too_large": "the file is too large to be parsed",
+    "failed": "the file could not be parsed; `ctxd why` says why",
+}
 STILL_AT_WORK = ("scanning", "indexing")
 ILL = ("degraded", "missing")
 
@@ -270,6 +275,30 @@ def why(options: argparse.Namespace) -> int:
         for note in filter(None, (answer["language"], *answer["notes"])):
             screen.print("  " + screen.plain(note))
     return OK if answer["searched"] else NOTHING
+
+
+def outline(options: argparse.Namespace) -> int:
+    answer = (ask("outline", path=_absolute(options.path), **_fields(options)) or {})["outline"]
+    if options.json:
+        _print_json(answer)
+    else:
+        render.outline(render.Screen(), answer)
+        if answer["symbols"] != "parsed":
+            print(f"ctxd: {WITHOUT_SYMBOLS[answer['symbols']]}", file=sys.stderr)
+    return OK if answer["elements"] else NOTHING
+
+
+def explore(options: argparse.Namespace) -> int:
+    arguments = {"depth": options.depth, "limit": options.limit, "maxTokens": PAGE_TOKENS}
+    if options.path:
+        arguments["path"] = _absolute(options.path)
+    with Session(**_fields(options)) as session:
+        answer = answer_of(session.call("explore_codebase", arguments))
+        if options.json:
+            _print_json(answer)
+        elif "tree" in answer:
+            render.overview(render.Screen(session.root), answer)
+    return _verdict("explore_codebase", answer, (answer.get("summary") or {}).get("files", 0))
 
 
 def _glob(options: argparse.Namespace) -> str:

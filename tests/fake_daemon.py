@@ -91,6 +91,20 @@ def settle(hello):
         searched = hello["path"].endswith(".py")
         answer = {"path": hello["path"], "searched": searched, "because": None if searched else "a reason"}
         return {"why": {**answer, "language": "python" if searched else None, "notes": ["a note"] if searched else []}}
+    if want == "outline":
+        fields = {
+            "type": "function",
+            "line": 2,
+            "startLine": 1,
+            "endLine": 12,
+            "modifiers": [],
+            "doc": "",
+            "complexity": 1,
+        }
+        elements = (
+            [{**fields, "name": "f", "depth": 1, "parameters": ["a", "b"]}] if hello["path"].endswith(".py") else []
+        )
+        return {"outline": {"path": hello["path"], "language": None, "symbols": "parsed", "elements": elements}}
     if want == "languages":
         return {"languages": [{"name": "python", "extensions": [".py", ".pyi"], "symbols": True}]}
     if want == "config":

@@ -18,8 +18,8 @@ from ctxd.mcp_frontend import render
 HERE = os.path.dirname(os.path.abspath(__file__))
 FRONT_END = [sys.executable, os.path.join(HERE, "front_end.py")]
 DEADLINE_S = 30
-VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "why"]
-VERBS += ["call", "mcp", "languages", "config", "logs", "version"]
+VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "why", "outline"]
+VERBS += ["explore", "call", "mcp", "languages", "config", "logs", "version"]
 
 
 @pytest.fixture(scope="module")
@@ -263,6 +263,16 @@ def test_why_tells_the_reason_and_its_status(home, tmp_path, path, status):
     words = ["searched", "python", "a note"] if status == 0 else ["not searched: a reason"]
     assert all(word in done.stdout for word in words)
     assert json.loads(run("why", path, "--json", home=home, cwd=tmp_path).stdout)["path"] == str(tmp_path / path)
+
+
+def test_an_outline_is_printed_indented_and_its_status_says_whether_there_is_one(home, tmp_path):
+    done = run("outline", "a.py", home=home, cwd=tmp_path)
+    assert (done.stdout, done.returncode) == (" 1-12    function f(a, b)\n", 0)
+    assert "\x1b[1mf\x1b[m(a, b)" in on_terminal("outline", "a.py", home=home, cwd=tmp_path)
+    assert run("outline", "a.txt", home=home, cwd=tmp_path).returncode == 1
+    assert json.loads(run("outline", "a.py", "--json", home=home, cwd=tmp_path).stdout)["path"] == str(
+        tmp_path / "a.py"
+    )
 
 
 def test_files_below_a_folder(home, tmp_path):

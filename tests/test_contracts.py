@@ -29,6 +29,9 @@ def test_tools_are_those_of_the_snapshots_in_their_order():
         "find_files_by_name",
         "search_files",
         "search_project_code",
+        "read_code_element",
+        "search_with_context",
+        "explore_codebase",
     ]
     assert sorted(TOOLS) == sorted(path.stem for path in CONTRACTS.glob("*.json"))
 

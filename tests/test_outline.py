@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
@@ -14,11 +15,14 @@ from ctxd.indexer.outline import (
     Outline,
     definition_count,
     definitions_named,
+    mark_of,
     pack,
     reference_count,
     reference_positions,
     unpack_definitions,
+    unpack_import_statements,
     unpack_imports,
+    unpack_marks,
 )
 
 
@@ -103,3 +107,36 @@ def test_a_blob_of_another_version_is_refused():
         unpack_definitions(b"\x63" + packed.definitions[1:])
     with pytest.raises(ValueError, match="version 99"):
         reference_positions(b"\x63" + packed.references[1:], "x")
+
+
+def test_marks_tell_what_a_content_offers_takes_and_imports():
+    definitions = [
+        definition("Order", 1, kind="class"),
+        definition("total", 2, kind="method", parent=0),
+        definition("count", 3, kind="variable", parent=0),
+        definition("Line", 4, kind="class", parent=0),
+        definition("price", 5),
+        definition("inner", 6, parent=4),
+        definition("Run", 7, owner="T", kind="method"),
+        definition("ns", 8, kind="module"),
+        definition("free", 9, parent=7),
+    ]
+    imported = frozenset((("shop", "price"), ("", "x")))
+    definitions.append(definition("RATE", 10, kind="constant"))
+    outline = Outline(definitions, [], {}, taken=frozenset(("a", "b")), imported=imported)
+    packed = pack(outline)
+    offered = ("Order", "Line", "price", "ns", "free")
+    assert list(unpack_marks(packed.offered)) == sorted(map(mark_of, offered))
+    by_name = pack(dataclasses.replace(outline, imports_by_name=True))
+    assert list(unpack_marks(by_name.offered)) == sorted(map(mark_of, (*offered, "RATE")))
+    assert list(unpack_marks(packed.taken)) == sorted(map(mark_of, "ab"))
+    assert list(unpack_marks(packed.imported)) == [mark_of(name) for name in ("", "x", "shop", "price")]
+    assert mark_of("") == 0
+
+
+def test_lines_of_import_statements_are_kept():
+    imports = [Import("a", "b", "", 2, 3), Import("a", "c", "", 3, 3)]
+    packed = pack(Outline([], imports, {}, [(1, 4)]))
+    assert unpack_imports(packed.imports) == imports
+    assert unpack_import_statements(packed.imports) == [(1, 4)]
+    assert unpack_import_statements(b"") == []

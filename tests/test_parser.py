@@ -430,3 +430,42 @@ def test_languages_are_told_by_name():
 def test_no_extension_belongs_to_two_languages():
     extensions = [one for language in LANGUAGES for one in (*language.extensions, *language.file_names)]
     assert len(extensions) == len(set(extensions))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "taken", "imported"),
+    [
+        (
+            "python",
+            "import os\nfrom .a import B, c as d\nfrom x.y import *\nimport n as m\n\ndef f(p):\n    d(p(os.exit(m.g([].append(len(B))))))\n",
+            set(),
+            {("", "B"), ("", "c"), ("os", "exit"), ("n", "g")},
+        ),
+        (
+            "typescript",
+            "import React, { a as b } from 'react';\nimport * as ns from './x';\nb(ns.c(), d);\nlet y: ns.T;\nx.push(1);\n",
+            set(),
+            {("react", "React"), ("react", "a"), ("", "c"), ("", "T")},
+        ),
+        (
+            "c",
+            '#include "a.h"\nstatic int own(fn cb) { fn local = cb; return cb(local()); }\nint f(struct s *p) { own(0); p->open(); return g(p); }\n',
+            {"fn", "s", "g"},
+            set(),
+        ),
+        (
+            "go",
+            'package a\nimport (\n\t"fmt"\n\t"example.org/x/shop"\n)\nfunc f(o Other) { fmt.Println(shop.Price(o)); o.Run(); help() }\n',
+            {"Other", "help"},
+            {("fmt", "Println"), ("shop", "Price")},
+        ),
+        ("rust", "use crate::a::B;\nuse std::fmt;\nfn f(b: B) { fmt::write(); c(); B::new(); }\n", set(), {("", "B"), ("", "new"), ("std", "fmt"), ("std", "write")}),
+    ],
+)  # fmt: skip
+def test_what_a_file_takes_from_others(language, text, taken, imported):
+    outline = outline_of(language, text)
+    assert (outline.taken - {"int"}, outline.imported) == (taken, imported)
+
+
+def test_import_statements_have_their_lines():
+    assert outline_of("python", "import a\nfrom b import (\n  c,\n  d,\n)\n").statements == [(1, 1), (2, 5)]

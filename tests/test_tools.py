@@ -20,6 +20,9 @@ GOOD = {
     "find_files_by_name": {"name_pattern": "*"},
     "search_files": {"query": "x"},
     "search_project_code": {"pattern": "x"},
+    "read_code_element": {"filePath": "x.py", "lineNumber": 1},
+    "search_with_context": {"query": "x"},
+    "explore_codebase": {},
 }
 
 

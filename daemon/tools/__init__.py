@@ -6,3 +6,5 @@ which tools are listed.
 from ctxd.daemon.tools import search  # noqa: F401
 from ctxd.daemon.tools import search_in_files  # noqa: F401
 from ctxd.daemon.tools import files  # noqa: F401
+from ctxd.daemon.tools import code  # noqa: F401
+from ctxd.daemon.tools import explore  # noqa: F401

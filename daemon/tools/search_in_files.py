@@ -6,21 +6,16 @@ Invariant: both answers come from one search; they differ in what they call a ma
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.text_query import Line, TextQuery, path_patterns, pattern_of
-from ctxd.daemon.tool import RESULTS_MAX, Call, Page, Params, ToolError, cut, size_of, tool
+from ctxd.daemon.match_groups import matches_by_file
+from ctxd.daemon.text_query import Line, TextQuery, pattern_of
+from ctxd.daemon.tool import Call, Page, Params, ToolError, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Completeness
 from ctxd.indexer.glob import GlobError, path_filter
-from ctxd.indexer.pattern import Pattern
-from ctxd.indexer.text_search import FileMatches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FLAT_NAMES = ("file_pattern", "path", "use_regex", "exclude_query", "timeout")
 GROUPED_NAMES = (
@@ -32,9 +27,9 @@ GROUPED_NAMES = (
     "excludePatterns",
     "maxTokens",
 )
+
+
 PATTERNS = Annotated[str, Field(max_length=10_000)]
-Occurrence = tuple[int, bytes, int, int]
-"""Line number, line, and where in it the match starts and ends."""
 
 
 class FlatMatch(TypedDict):
@@ -136,7 +131,11 @@ def search_in_files(call: Call, params: InFilesParams) -> dict[str, Any]:
     if "max_tokens" in given and "maxTokens" in given:
         raise ToolError("max_tokens and maxTokens are one argument", "Give one of them")
     params.contract = "grouped" if grouped else "flat"  # so that a cursor of one is refused by the other
-    return _grouped(call, params) if grouped else _flat(call, params)
+    if not grouped:
+        return _flat(call, params)
+    if "camel_max_tokens" in params.model_fields_set:
+        params.max_tokens, params.camel_max_tokens = params.camel_max_tokens, 20_000
+    return matches_by_file(call, params)
 
 
 def _listed(names: list[str], params: InFilesParams) -> str:
@@ -174,79 +173,3 @@ def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
         "timed_out": False,
         **query.tail(page),
     }
-
-
-def _grouped(call: Call, params: InFilesParams) -> dict[str, Any]:
-    pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
-    scope = call.view.scope(
-        include=path_patterns("includePatterns", params.include, call.view),
-        exclude=path_patterns("excludePatterns", params.exclude, call.view),
-    )
-    if "camel_max_tokens" in params.model_fields_set:
-        params.max_tokens, params.camel_max_tokens = params.camel_max_tokens, 20_000
-    page = Page(params, str, int, bool, results_max=params.limit)
-    path, matches, is_exact = page.place or ("", 0, True)
-    after = path.encode("latin-1")
-    enough = matches + RESULTS_MAX
-    query = TextQuery(call, pattern, scope)
-    for found in query.files(after):
-        if found.path == after:
-            continue
-        occurrences = _occurrences(pattern, found)
-        first = list(islice(occurrences, params.matches_max))
-        count = len(first) + sum(1 for _ in islice(occurrences, RESULTS_MAX + 1 - len(first)))
-        matches += count
-        is_exact = is_exact and count <= RESULTS_MAX
-        place = [found.path.decode("latin-1"), matches, is_exact]
-        more = page.add(lambda one=found, shown=first, total=count: _group(call, one, shown, total, page), place)
-        if not more or (page.count > len(page.results) and matches > enough):
-            is_exact = False
-            break
-    result: dict[str, Any] = {
-        "success": True,
-        "query": params.query,
-        "totalFiles": page.total,
-        "totalMatches": matches,
-        "filesSearched": query.coverage()["files_searched"],
-        "results": page.results,
-        **query.tail(page, cursor="nextCursor", goes_on=False),
-    }
-    return result if is_exact else {**result, "total_is_exact": False}
-
-
-def _occurrences(pattern: Pattern, found: FileMatches) -> Iterator[Occurrence]:
-    for start, end, _, _ in found.lines:
-        line = found.text[start:end]
-        for first, last in pattern.matches_in_line(line):
-            yield start, line, first, last
-
-
-def _group(call: Call, found: FileMatches, occurrences: list[Occurrence], total: int, page: Page) -> dict[str, Any]:
-    path = call.view.shown(found.path)
-    matches = [_match(found.number_of(start), line, first, last) for start, line, first, last in occurrences]
-    group: dict[str, Any] = {
-        "file": {"name": path.rpartition("/")[2], "path": path, "type": "file"},
-        "matches": matches,
-    }
-    # The first file of a page is shown whatever its size: with as many matches as there is room for.
-    while not page.results and len(matches) > 1 and size_of(group) > page.bytes_left:
-        matches.pop()
-        page.truncated = True
-    return group if total == len(matches) else {**group, "totalMatches": total}
-
-
-def _match(number: int, line: bytes, first: int, last: int) -> dict[str, Any]:
-    text = line.decode()
-    start = first if len(text) == len(line) else len(line[:first].decode())
-    found = line[first:last].decode()
-    end = start + len(found)
-    content, truncated = cut(text, start, end)
-    shown, shortened = cut(found, 0, 0)
-    match: dict[str, Any] = {
-        "lineNumber": number,
-        "lineContent": content,
-        "matchStart": start,
-        "matchEnd": end,
-        "matchText": shown,
-    }
-    return {**match, "line_truncated": True} if truncated or shortened else match

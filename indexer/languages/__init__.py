@@ -247,6 +247,8 @@ class Rules:
     upper_case_is_constant: bool = False
     blank_name: bytes = b""
     """What stands where a name is not wanted: `_` in Go."""
+    imports_by_name: bool = False
+    """Whether a file names what other files define only after importing it, or the module it is in: any other name is built in."""
     keywords: frozenset[str] = frozenset()
     """Words that are no references though they look like names to the grammar or in a span that is read as plain tokens."""
     has_clauses: bool = False

@@ -96,5 +96,6 @@ RULES = Rules(
     queries=("ecmascript.scm", "javascript.scm", "jsx.scm"),
     modifiers=MODIFIERS,
     imports=imports,
+    imports_by_name=True,
     owner=owner,
 )

@@ -38,5 +38,6 @@ RULES = Rules(
         ("async", "staticmethod", "classmethod", "property", "abstractmethod", "dataclass", "overload")
     ),
     imports=_imports,
+    imports_by_name=True,
     upper_case_is_constant=True,
 )

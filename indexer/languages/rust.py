@@ -61,4 +61,5 @@ RULES = Rules(
     queries=("rust.scm",),
     modifiers=frozenset(("pub", "crate", "async", "unsafe", "const", "extern", "static", "mut", "default")),
     imports=_imports,
+    imports_by_name=True,
 )

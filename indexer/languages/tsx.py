@@ -10,5 +10,6 @@ RULES = Rules(
     queries=("ecmascript.scm", "typescript.scm", "jsx.scm"),
     modifiers=MODIFIERS,
     imports=imports,
+    imports_by_name=True,
     owner=owner,
 )

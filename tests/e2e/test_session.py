@@ -45,6 +45,11 @@ EXAMPLES = [
     ("search_files", {"query": "no such file"}),
     ("search_project_code", {"pattern": "def .*", "file_type": "py"}),
     ("search_project_code", {"pattern": "nowhere to be found"}),
+    ("read_code_element", {"filePath": "pkg/shop.py", "lineNumber": 4, "searchQuery": "cart"}),
+    ("read_code_element", {"filePath": "notes.md", "lineNumber": 1}),
+    ("search_with_context", {"query": "cart"}),
+    ("search_with_context", {"query": "nowhere to be found"}),
+    ("explore_codebase", {}),
 ]
 
 

@@ -1,0 +1,39 @@
+"""What an overview of a project stands on.
+
+content.line_count  lines of the text, 0 for binary; written with the text rows, so that no file is read to count.
+link          per content: what it offers to other files and what it takes and imports from them, as the marks of indexer/outline.py. A row
+              per name would be five times the space.
+key_element   the offered names of each content that most files take: at most ten, with how many files take the name for each
+              content that offers one of this name (`share`), by which they are ranked. Counting all
+              links takes seconds in a large project: indexing does it (indexer/element_ranking.py), an answer only looks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+
+def apply(db: Database) -> None:
+    for statement in _TABLES:
+        db.execute(statement)
+
+
+_TABLES = (
+    "ALTER TABLE content ADD COLUMN line_count INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE link (
+        content_id INTEGER PRIMARY KEY REFERENCES content (id),
+        offered BLOB NOT NULL,
+        taken BLOB NOT NULL,
+        imported BLOB NOT NULL
+    )""",
+    """CREATE TABLE key_element (
+        content_id INTEGER NOT NULL REFERENCES content (id),
+        mark INTEGER NOT NULL,
+        share REAL NOT NULL,
+        PRIMARY KEY (content_id, mark)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX key_element_mark ON key_element (mark)",
+)
