@@ -44,11 +44,11 @@ class Report:
         """`NAME.md` and, where matplotlib is there, `NAME.svg`."""
         os.makedirs(folder, exist_ok=True)
         plot = f"{self.name}.svg"
-        drawn = self._plot(os.path.join(folder, plot))
+        drawn = bool(self.ratios) and self._plot(os.path.join(folder, plot))
         with open(os.path.join(folder, f"{self.name}.md"), "w", encoding="utf-8") as file:
             picture = f"\n![times as fast as {self.peer}]({plot})\n" if drawn else ""
             file.write("\n".join([f"# {self.title}", picture, *self.lines]).strip() + "\n")
-        print(f"written to {folder}" + ("" if drawn else "; no plot: pip install -e '.[bench]'"))
+        print(f"written to {folder}" + ("" if drawn or not self.ratios else "; no plot: pip install -e '.[bench]'"))
 
     def _plot(self, path):
         try:

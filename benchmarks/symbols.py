@@ -51,6 +51,7 @@ SHARED = {
     "bash": ("Sh", "function"),
     "kotlin": ("Kotlin", "class interface object method typealias"),  # its constants and variables are locals, too
 }
+_UNNAMED = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]+$")
 FILE_BYTES_MAX = 1 << 20
 SAMPLE_BYTES = 12_000_000  # of one language, that throughput is measured on
 
@@ -165,6 +166,7 @@ def ctags(language, paths):
         "--options=NONE",
         "--output-format=json",
         "--fields=*",
+        "--extras=-{anonymous}{subparser}",
         f"--language-force={name}",
         "-L",
         "-",
@@ -177,7 +179,7 @@ def ctags(language, paths):
     found = defaultdict(set)
     for line in output.splitlines():
         tag = json.loads(line)
-        if tag.get("_type") == "tag" and tag["kind"] in kinds.split() and not tag["name"].startswith("__anon"):
+        if tag.get("_type") == "tag" and tag["kind"] in kinds.split() and not _UNNAMED.match(tag["name"]):
             found[tag["path"]].add((tag["name"], tag["line"], tag["kind"]))
     return found
 
