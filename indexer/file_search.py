@@ -52,7 +52,16 @@ class FileSearch:
         """
         text = pattern.removeprefix("./")
         within = glob.translate(glob.folder_of(text)) if "/" in text else None
-        return self.matching(glob.translate(text), scope, search, base=base, within=within, weaker=text, after=after)
+        return self.matching(
+            glob.translate(text),
+            scope,
+            search,
+            base=base,
+            within=within,
+            weaker=text,
+            after=after,
+            holding=glob.required_text(text),
+        )
 
     def matching(
         self,
@@ -64,22 +73,25 @@ class FileSearch:
         within: bytes | None = None,
         weaker: str = "*",
         after: bytes | None = None,
+        holding: bytes = b"",
     ) -> Iterator[bytes]:
         """As `search`, of an RE2 expression (LATIN1): of the base name, or, where `within` is given, of all from `base` on.
 
         `within` matches the folders, with their `/`, of all files that the expression does, and `weaker` is a glob that matches
-        all their names: what a program is asked. Raises glob.GlobError.
+        all their names: what a program is asked. All that match hold `holding`. Raises glob.GlobError.
         """
         start = b"" if within is None else re2.escape(base + b"/" if base else b"")
         spans = _of_entries(start + b"(?:" + expression + b")")
         if search.backend == "index":
             folders = None if within is None else _of_entries(start + b"(?:" + within + b")")
-            paths = self._on_shelves(spans, folders, scope, after)
+            paths = self._on_shelves(spans, folders, scope, after, holding)
         else:
             paths = self._one_by_one(spans, scope, search, within is not None, weaker, after)
         return scope.those_of(paths)
 
-    def _on_shelves(self, spans: Finder, folders: Finder | None, scope: Scope, after: bytes | None) -> Iterator[bytes]:
+    def _on_shelves(
+        self, spans: Finder, folders: Finder | None, scope: Scope, after: bytes | None, holding: bytes
+    ) -> Iterator[bytes]:
         with self.lock:
             shelves = self.table.shelves()
         for shelf in _holding(shelves, scope, after or b""):
@@ -87,8 +99,14 @@ class FileSearch:
                 continue
             block = shelf.names if folders is None else shelf.joined
             position = number = 0
-            while (found := spans(block, position)[0])[0] >= 0:
-                begin, end = found
+            # Looked for from the entry on that holds the text: a tenth of the time of an expression that begins with anything.
+            while (at := block.find(holding, position)) >= 0:
+                begin = block.rfind(b"\0", position, at + 1)
+                number += block.count(b"\0", position, begin)
+                position = begin
+                begin, end = spans(block, position)[0]
+                if begin < 0:
+                    break
                 number += block.count(b"\0", position, begin)
                 position = end - 1  # the NUL at its end begins the next entry
                 path = shelf.paths[number]

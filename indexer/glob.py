@@ -7,6 +7,7 @@ components, `\\` takes the next character literally. Case-sensitive. A glob with
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,6 +99,9 @@ def _comma_separated(patterns: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+_RUNS = re.compile(r"[*?/]+")
+
+
 def options() -> re2.Options:
     """Bytes in, bytes out: file names need not be UTF-8."""
     chosen = re2.Options()
@@ -105,6 +109,13 @@ def options() -> re2.Options:
     chosen.log_errors = False
     chosen.never_capture = True
     return chosen
+
+
+def required_text(glob: str) -> bytes:
+    """The longest text that is in every name or path the glob matches, as its bytes; empty where that is not plain to see."""
+    if any(special in glob for special in "[{\\"):
+        return b""
+    return max(_RUNS.split(glob), key=len).encode("utf-8", "surrogateescape")
 
 
 def translate(glob: str, *, ignore_case: bool = False) -> bytes:
