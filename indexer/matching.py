@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 COMPILE_SECONDS = 2.0
 JOB_SECONDS = 1.0  # at most: who cancels a call does not keep a process busy for long
+_AGAIN_SECONDS = 0.1
 _TICK_SECONDS = 0.02  # of processor time, between two looks at the clock
 
 
@@ -144,6 +145,6 @@ class _Clock:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def _look(self, _number: int, _frame: object) -> None:
-        if time.monotonic() > self.ends_at:
-            self.ends_at = math.inf
+        if (now := time.monotonic()) > self.ends_at:
+            self.ends_at = now + _AGAIN_SECONDS  # a destructor in which it was raised would swallow it
             raise _TooLongError
