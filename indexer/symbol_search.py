@@ -141,19 +141,20 @@ class SymbolSearch:
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}"))
         graded = self._graded_files(resolver, bare, defined, naming)
         uses = _Uses(resolver, qualifiers, bare)
-        without: dict[int, set[bytes]] = {_rank(SAME_MODULE): set()}
+        not_in_module: set[bytes] = set()  # seen on the way to what imports resolve
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
             at = _rank(grade)
             if rank > at:
                 continue
-            skipped = without.get(at, frozenset())
-            paths = (one for one in ordered(graded, at) if one not in skipped)
+            paths = ordered(graded, at)
+            if grade == SAME_MODULE:
+                paths = (one for one in paths if one not in not_in_module)
             for found in self._outlines(paths, graded):
                 if stop():
                     return
                 occurrences = uses.of(found)
                 if not any(one.rank == _rank(SAME_MODULE) for one in occurrences):
-                    without[_rank(SAME_MODULE)].add(found.path)
+                    not_in_module.add(found.path)
                 yield from (one for one in occurrences if one.rank == at)
         last = _rank(NAME_ONLY)
         for found in self._outlines(ordered(naming(), last), naming()):

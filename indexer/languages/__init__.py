@@ -297,3 +297,27 @@ def node_text(node: Any, text: bytes) -> str:
 
 def children_of_type(node: Any, *types: str) -> Iterator[Any]:
     return (child for child in node.named_children if child.type in types)
+
+
+def leave_imports(
+    captures: dict[str, list[Any]], imports: Callable[[Any, bytes], Iterable[ImportedName]], text: bytes
+) -> set[int]:
+    """For `sort_out`, where any call may be an import: leave the outermost that are. Returns where the names stand that they bind."""
+    kept: list[Any] = []
+    bound: set[int] = set()
+    for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):
+        found = list(imports(node, text))
+        if found and not (kept and node.end_byte <= kept[-1].end_byte):
+            kept.append(node)
+            bound.update(name.byte for name in found if name.alias)
+    captures["import"] = kept
+    return bound
+
+
+def head_of_type(owner: str) -> str:
+    """`Map.Entry` of `Map.Entry<K, V>?`: the receiver of an extension."""
+    head = _HEAD_OF_TYPE.search(owner)
+    return head[0] if head is not None else owner
+
+
+_HEAD_OF_TYPE = re.compile(r"[\w.]+")

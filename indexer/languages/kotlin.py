@@ -20,6 +20,7 @@ from ctxd.indexer.languages import (
     Prepared,
     Rules,
     children_of_type,
+    head_of_type,
     node_text,
     overwritten,
     stumbling,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_HEAD = re.compile(r"[\w.]+")
 _ANNOTATION = rb"[\w.:]+(?:\((?:[^()\"]|\"(?:[^\"\\\n]|\\.)*\"|\([^()]*\)){0,500}\))?"  # behind the @
 _MODIFIER = rb"(?:public|private|protected|internal|actual|expect|inline|suspend)"
 _REWRITES = tuple(
@@ -98,12 +98,6 @@ def _sort_out(captures: dict[str, list[Any]], _: bytes) -> None:
     captures["name.class"] = [node for node in captures.get("name.class", ()) if node.start_byte not in enums]
 
 
-def _head_of_type(owner: str) -> str:
-    """`Map.Entry` of `Map.Entry<K, V>?`: the receiver of an extension."""
-    head = _HEAD.search(owner)
-    return head[0] if head is not None else owner
-
-
 RULES = Rules(
     grammar="kotlin",
     queries=("kotlin.scm",),
@@ -117,6 +111,6 @@ RULES = Rules(
     imports=_imports,
     prepare=_prepare,
     sort_out=_sort_out,
-    owner=_head_of_type,
+    owner=head_of_type,
     upper_case_is_constant=True,
 )  # fmt: skip

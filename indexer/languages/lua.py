@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, node_text
+from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, leave_imports, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,14 +19,7 @@ _BETWEEN_TABLE_AND_NAME = frozenset(("arguments", "expression_list", "field", "f
 
 def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
     """Leave the calls of `require`; a variable that takes the result of one is imported, not defined here. `[k] = v` reads k."""
-    kept: list[Node] = []
-    imported: set[int] = set()
-    for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):
-        found = list(_imports(node, text))
-        if found and not (kept and node.end_byte <= kept[-1].end_byte):
-            kept.append(node)
-            imported.update(name.byte for name in found if name.alias)
-    captures["import"] = kept
+    imported = leave_imports(captures, _imports, text)
     captures["name.variable"] = [name for name in captures.get("name.variable", ()) if name.start_byte not in imported]
     captures.setdefault("write", []).extend(
         key for key in captures.pop("key", ()) if text[key.start_byte - 1 : key.start_byte] != b"["

@@ -10,14 +10,22 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, field_text, node_text, overwritten, stumbling
+from ctxd.indexer.languages import (
+    ImportedName,
+    Prepared,
+    Rules,
+    field_text,
+    head_of_type,
+    node_text,
+    overwritten,
+    stumbling,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-_HEAD = re.compile(r"[\w.]+")
 _REWRITES = (
     (re.compile("⇒".encode()), b"=> "),
     (re.compile("←".encode()), b"<- "),
@@ -74,11 +82,6 @@ def _joined(path: list[Node], text: bytes) -> str:
     return ".".join(node_text(part, text) for part in path)
 
 
-def _head_of_type(owner: str) -> str:
-    head = _HEAD.search(owner)
-    return head[0] if head is not None else owner
-
-
 RULES = Rules(
     grammar="scala",
     queries=("scala.scm",),
@@ -90,6 +93,6 @@ RULES = Rules(
     ),
     imports=_imports,
     prepare=_prepare,
-    owner=_head_of_type,
+    owner=head_of_type,
     upper_case_is_constant=True,
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, Span, field_text
+from ctxd.indexer.languages import ImportedName, Rules, Span, field_text, leave_imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +23,7 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
     """Leave the builtins that import; a constant that is what another file holds is imported, not defined here. And tell
     `var` from `const`, and what an assignment writes.
     """
-    kept: list[Node] = []
-    imported: set[int] = set()
-    for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):
-        found = list(_imports(node, text))
-        if found and not (kept and node.end_byte <= kept[-1].end_byte):
-            kept.append(node)
-            imported.update(name.byte for name in found if name.alias)
-    captures["import"] = kept
+    imported = leave_imports(captures, _imports, text)
     constants, variables = [], captures.setdefault("name.variable", [])
     for name in captures.get("name.constant", ()):
         start = name.start_byte
