@@ -1,0 +1,38 @@
+"""Words of code and prose, as the index of chunks and the embedding model know them.
+
+Invariant: a text is split in one way everywhere; what indexes and what asks meet in the same words.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W\d]\w*|\d{2,}")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+
+_MEMO_MAX = 200_000
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text as they stand, one after another: identifiers whole, numbers of two digits or more."""
+    return _WORD.findall(text)
+
+
+def parts(token: str) -> list[str]:
+    """The lower-cased parts of an identifier: `readHTTPLine_2` is read, http, line, 2."""
+    return [part.lower() for part in _PART.findall(token)]
+
+
+def words(token: str) -> tuple[str, ...]:
+    """What a token is found by: itself in lower case and, where it has several, its parts."""
+    known = _memo.get(token)
+    if known is None:
+        whole = token.lower().strip("_") or token
+        split = parts(token)
+        known = (whole, *split) if len(split) > 1 else (whole,)
+        if len(_memo) < _MEMO_MAX:  # most tokens of a project come again and again
+            _memo[token] = known
+    return known
+
+
+_memo: dict[str, tuple[str, ...]] = {}
