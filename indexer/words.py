@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"[^\W\d]\w*|\d{2,}")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 _MEMO_MAX = 200_000
 
@@ -19,8 +19,9 @@ def tokens(text: str) -> list[str]:
 
 
 def parts(token: str) -> list[str]:
-    """The lower-cased parts of an identifier: `readHTTPLine_2` is read, http, line, 2."""
-    return [part.lower() for part in _PART.findall(token)]
+    """The lower-cased parts of an identifier: `readHTTPLine_2` is read, http, line, 2. Other letters than ASCII's part at `_` only."""
+    found = _PART.findall(token) if token.isascii() else token.split("_")
+    return [part.lower() for part in found if part]
 
 
 def words(token: str) -> tuple[str, ...]:
