@@ -41,6 +41,8 @@ class Settings(BaseModel):
     """Files of a project indexed without asking; above it text and names still answer from the files."""
     index_mib_max: Annotated[int, Field(ge=1)] = 8 * 1024
     """Likewise, the sum of their sizes in MiB."""
+    model: Annotated[str, Field(min_length=1)] = "builtin"
+    """What embeds code for semantic search: builtin, none, or another that `ctxd model list` shows."""
     allow_secrets: bool = False
     """Whether files that hold secrets by name (.env, private keys) are indexed and listed."""
 

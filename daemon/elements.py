@@ -106,7 +106,7 @@ class ElementLookup:
 
 def indexing_required(project: Any, what: str) -> dict[str, Any]:
     """The fields that say so in the tools of specification 003."""
-    progress = project.progress()
+    progress = project.progress(project.queue.symbols)
     done = f"{progress['done']} of {progress['total']} files are indexed"
     return {
         "success": False,

@@ -13,13 +13,15 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from ctxd.daemon.model import ProjectModel
 from ctxd.daemon.queue import IndexingThread
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.watcher import Watcher
-from ctxd.indexer import languages
+from ctxd.indexer import embedding, languages
 from ctxd.indexer.file_search import FileSearch
 from ctxd.indexer.file_table import FileTable
 from ctxd.indexer.scope import ScopeCounter
+from ctxd.indexer.semantic_search import SemanticSearch
 from ctxd.indexer.symbol_search import SymbolSearch
 from ctxd.indexer.text_search import TextSearch
 from ctxd.indexer.walker import Walker, is_secret
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ctxd.daemon.config import Settings
+    from ctxd.daemon.stage import Stage
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import Content, File
+    from ctxd.indexer.languages import Language
     from ctxd.indexer.programs import Programs
     from ctxd.indexer.scope import Scope
 
@@ -53,23 +57,27 @@ class Project:
         settings: Settings,
         *,
         matchers: WorkerPool,
+        embedders: WorkerPool,
         scratch: str,
         programs: Programs,
     ) -> None:
         self.root = root
         self.database = database
         self.workers = workers
+        self.embedders = workers if settings.model in {embedding.BUILT_IN, embedding.NONE} else embedders
         self.matchers = matchers
         self.settings = settings
         self.lock = threading.RLock()
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
-        self.writer = Writer(database, root)
+        self.model = ProjectModel(settings.model, database, self.embedders)
+        self.writer = Writer(database, root, self.model.identity)
         self.counter = ScopeCounter(self.table, self.lock)
         self.text = TextSearch(root, database, self.table, self.lock, self.counter, programs)
         self.names = FileSearch(root, self.table, self.lock, programs)
         self.symbols = SymbolSearch(database, self.table, self.lock, self.counter)
+        self.semantic = SemanticSearch(database, self.table, self.lock, self.symbols, self.names)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()
         self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)
@@ -156,15 +164,53 @@ class Project:
     def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
         """Wait until every file of the scope has its symbols, for at most `symbols_wait_ms`; return how many have not."""
         queue = self.queue
+
+        def require(missing: list[Content]) -> None:
+            queue.symbols.require(missing)
+
+        return self._made_now(
+            queue.symbols, require, lambda: queue.first_pass_done, languages.parsed_language_of, scope, stop
+        )
+
+    def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
+        """As `symbols_now`, of chunks and their vectors."""
+        queue = self.queue
+
+        def require(missing: list[Content]) -> None:
+            queue.symbols.require(content for content in missing if content.symbols == "pending")
+            queue.chunks.require(missing)
+
+        return self._made_now(
+            queue.chunks, require, lambda: queue.chunks_ready, languages.chunked_language_of, scope, stop
+        )
+
+    def _made_now(
+        self,
+        stage: Stage,
+        require: Callable[[list[Content]], None],
+        is_ready: Callable[[], bool],
+        language_of: Callable[[bytes], Language | None],
+        scope: Scope,
+        stop: Callable[[], bool],
+    ) -> int:
+        queue = self.queue
         end = time.monotonic() + self.settings.symbols_wait_ms / 1000
         with queue.settled:
-            while (missing := self._without_symbols(scope)) and queue.first_pass_done:
+            while True:
+                unknown = self._unknown(self.table.without_content, language_of, scope)
+                missing = [
+                    content
+                    for content in stage.pending.values()
+                    if any(scope.contains(file.path) for file in content.files)
+                ]
+                if not (unknown or missing) or not is_ready():
+                    break
                 if stop() or time.monotonic() > end or queue.problem is not None:
                     break
-                queue.require_symbols(content for content in missing if content is not None)
+                require(missing)
                 queue.wake.set()
                 queue.settled.wait(_WAIT_STEP_SECONDS)
-        return len(missing)
+        return unknown + len(missing)
 
     def ranked_now(self, stop: Callable[[], bool]) -> None:
         """Wait until the elements are ranked anew, where that is to be done at once: the order of a large project may be of minutes ago."""
@@ -175,20 +221,17 @@ class Project:
                 queue.wake.set()
                 queue.settled.wait(_WAIT_STEP_SECONDS)
 
-    def _without_symbols(self, scope: Scope) -> list[Content | None]:
-        """Contents of the scope's files that are not parsed yet; None for a file whose bytes are not even known."""
-        table = self.table
-        missing: list[Content | None] = [None] * self.waiting_for_symbols(table.without_content, scope)
-        pending = self.queue.pending_symbols.values()
-        missing += [content for content in pending if any(scope.contains(file.path) for file in content.files)]
-        return missing
-
     def waiting_for_symbols(self, files: Iterable[File], scope: Scope) -> int:
         """How many of `files` belong to the scope and may get symbols. Call under the project's lock."""
+        return self._unknown(files, languages.parsed_language_of, scope)
+
+    def waiting_for_chunks(self, files: Iterable[File], scope: Scope) -> int:
+        """Likewise, chunks."""
+        return self._unknown(files, languages.chunked_language_of, scope)
+
+    def _unknown(self, files: Iterable[File], language_of: Callable[[bytes], Language | None], scope: Scope) -> int:
         return sum(
-            languages.parsed_language_of(file.path) is not None
-            and not self.queue.has_given_up(file)
-            and scope.contains(file.path)
+            language_of(file.path) is not None and not self.queue.has_given_up(file) and scope.contains(file.path)
             for file in files
         )
 
@@ -202,21 +245,21 @@ class Project:
                         counted[content.symbols] = counted.get(content.symbols, 0) + 1
         return counted
 
-    def progress(self) -> dict[str, Any]:
-        """Of the first pass: `{done, total, eta_seconds}` in files."""
+    def progress(self, stage: Stage | None = None) -> dict[str, Any]:
+        """Of the first pass, up to a stage or to its end: `{done, total, eta_seconds}` in files."""
         table, queue = self.table, self.queue
         total = len(table)
-        left = len(table.without_content) - queue.given_up + len(queue.pending_symbols)
-        done = max(0, total - left)
-        if queue.first_pass_done:
+        if queue.chunks_ready or (stage is queue.symbols and queue.first_pass_done):
             return {"done": total, "total": total, "eta_seconds": 0}
+        left = len(stage.pending) if stage else (len(queue.symbols.pending) + len(queue.chunks.pending)) / 2
+        done = max(0, int(total - left) - len(table.without_content) + queue.given_up)
         elapsed = time.monotonic() - queue.started_at
         eta = round(elapsed / done * (total - done)) if done > total // 100 else None
         return {"done": done, "total": total, "eta_seconds": eta}
 
     def status(self) -> dict[str, Any]:
         """The project's entry in `ctxd status --json`. Does not wait for a first listing."""
-        counts = self.symbols.counts()
+        counts = {**self.symbols.counts(), **self.semantic.counts(self.model.answering())}
         if self.scanned.is_set():
             with self.lock:
                 return self._status(dict(self.watcher.health()), counts)
@@ -236,7 +279,9 @@ class Project:
         scanned = self.scanned.is_set()
         problems = [str(problem) for problem in health.pop("problems")]
         too_large = self.too_large() if scanned else None
-        problems += [problem for problem in (self.queue.problem, self.database.problem, too_large) if problem]
+        problems += [
+            problem for problem in (self.queue.problem, self.database.problem, too_large, self.model.problem) if problem
+        ]
         if self.watcher.missing:
             problems.append(not_there(os.fsdecode(self.root)))
             state = "missing"
@@ -244,7 +289,7 @@ class Project:
             state = "degraded"
         elif not scanned:
             state = "scanning"
-        elif not self.queue.first_pass_done:
+        elif not self.queue.chunks_ready:
             state = "indexing"
         else:
             state = "ready"
@@ -254,13 +299,14 @@ class Project:
             "files": len(self.table),
             "symbols": counts["symbols"],
             "occurrences": counts["occurrences"],
-            "chunks": None,
-            "embedded": None,
+            "chunks": counts["chunks"],
+            "embedded": counts["embedded"],
             "progress": self.progress(),
-            "pending": len(self.table.without_content) + len(self.queue.pending_symbols),
+            "pending": len(self.table.without_content)
+            + max(len(self.queue.symbols.pending), len(self.queue.chunks.pending)),
             "failed_files": counts["failed"],
             "watch": health,
-            "model": None,
+            "model": self.model.specification,
             "database_bytes": self.database.bytes_on_disk(),
             "text_ready": self.queue.text_ready,
             "problems": problems,

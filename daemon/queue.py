@@ -13,13 +13,15 @@ import contextlib
 import itertools
 import logging
 import os
-import queue
 import threading
 import time
 from typing import TYPE_CHECKING
 
+from ctxd.daemon.stage import Stage
 from ctxd.daemon.workers import ParseJob, PoolClosedError
 from ctxd.indexer import element_ranking, grep, languages, ripgrep
+from ctxd.indexer.chunk_job import ChunkJob
+from ctxd.indexer.chunk_rows import write_chunks
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.programs import ProgramFailed
 from ctxd.indexer.text_search import NARROWED_FILES_MIN
@@ -27,11 +29,7 @@ from ctxd.indexer.walker import stamp_of
 from ctxd.indexer.writer import BATCH_BYTES_MAX, BATCH_FILES_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from concurrent.futures import Future
-
     from ctxd.daemon.project import Project
-    from ctxd.daemon.workers import ParseResult
     from ctxd.indexer.file_table import Content, File
 
 logger = logging.getLogger(__name__)
@@ -39,7 +37,6 @@ logger = logging.getLogger(__name__)
 IDLE_SECONDS = 1.0  # between looks where nothing is to do; an event wakes it at once
 SWEEP_SLICE_SECONDS = 0.01  # of a sweep, between which answers get the lock
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
-JOBS_IN_FLIGHT_PER_WORKER = 4  # enough that no worker waits for the next job
 COLLECT_SECONDS = 300.0
 COLLECT_SHARE = 0.02  # of the files, indexed since it was done last, but at least BATCH_FILES_MAX
 MERGE_SHARE = (
@@ -60,19 +57,21 @@ class IndexingThread(threading.Thread):
         self.wake = threading.Event()
         self.settled = threading.Condition(project.lock)
         """Notified whenever symbols were written or elements ranked; for callers that wait for theirs."""
-        self.pending_symbols: dict[int, Content] = {}
+        self.symbols = Stage(project.workers, self._parse_job, self.wake.set)
+        self.chunks = Stage(project.embedders, self._chunk_job, self.wake.set)
         self.without_outline: dict[int, Content] = {}
         """Contents in a language of ours that have no symbols: too large, or failed."""
         self.first_pass_done = False
         self.text_ready = False
+        self.chunks_ready = False
+        """Whether the first pass has cut everything into chunks, with vectors of the wanted model."""
         self.started_at = time.monotonic()
         self.problem: str | None = None
         self._closing = False
         self._backlog: list[File] = []
         self._given_up: dict[File, int] = {}
-        self._in_flight: set[int] = set()
         self._indexed = 0
-        self._results: queue.SimpleQueue[tuple[int, Future[ParseResult]]] = queue.SimpleQueue()
+        self._chunked = 0
         self._swept_at = self._collected_at = time.monotonic()
         self._collected_indexed = self._merged_indexed = 0
         self._untidy = False
@@ -108,16 +107,12 @@ class IndexingThread(threading.Thread):
         if self.is_alive():
             self.join()
 
-    def require_symbols(self, contents: Iterable[Content]) -> None:
-        """Send these contents to the workers ahead of all others. Call under the project's lock."""
-        for content in contents:
-            if content.id not in self._in_flight:
-                self._send(content, urgent=True)
-
     def note_content(self, content: Content) -> None:
         """Call under the project's lock for every content that a file now points to."""
+        if content.chunks == "pending":
+            self.chunks.pending[content.id] = content
         if content.symbols == "pending":
-            self.pending_symbols[content.id] = content
+            self.symbols.pending[content.id] = content
         elif content.symbols in WITHOUT_OUTLINE:
             self.without_outline[content.id] = content
 
@@ -153,21 +148,31 @@ class IndexingThread(threading.Thread):
                 project.table.removed.difference_update(gone)
         if batch:
             self._index(batch)
-        written = self._write_results()
+        written = self._write_symbols() + self._write_chunks()
         with project.lock:
-            self._send_some()
+            # Until the text index is built, most of the processor is this thread's: text serves every other tool.
+            self.symbols.send_some(project.workers.count if self.text_ready else 1)
+            if not self.symbols.pending:  # a chunk ends where a definition does
+                self.chunks.send_some(project.embedders.count)
             done = not project.table.without_content or self._only_given_up()
         if done and not self.text_ready:
             if self._indexed > len(project.table) * OPTIMIZE_SHARE:
                 project.writer.optimize_text()
                 project.text.forget_counts()
             self.text_ready = True
-        if done and not self.first_pass_done and not self.pending_symbols:
+        if done and not self.first_pass_done and not self.symbols.pending:
             self._rank()
             if self._indexed > len(project.table) * OPTIMIZE_SHARE:
                 project.writer.optimize_names()
                 project.database.shrink()
             self.first_pass_done = True
+            logger.info("symbols of %s are ready", os.fsdecode(project.root))
+        if self.first_pass_done and not self.chunks_ready and not self.chunks.pending:
+            if self._chunked > len(project.table) * OPTIMIZE_SHARE:
+                project.writer.optimize_chunks()
+                project.database.shrink()
+            project.model.all_embedded()
+            self.chunks_ready = True
             logger.info("%s is ready", os.fsdecode(project.root))
         self.problem = None
         busy = bool(batch or gone or written or not swept)
@@ -224,72 +229,92 @@ class IndexingThread(threading.Thread):
     def _only_given_up(self) -> bool:
         return all(map(self.has_given_up, self.project.table.without_content))
 
-    def _send_some(self) -> None:
-        # Until the text index is built, most of the processor is this thread's: text serves every other tool.
-        busy_workers = self.project.workers.count if self.text_ready else 1
-        room = busy_workers * JOBS_IN_FLIGHT_PER_WORKER - len(self._in_flight)
-        if room <= 0:
-            return
-        waiting = (content for id_, content in self.pending_symbols.items() if id_ not in self._in_flight)
-        for content in list(itertools.islice(waiting, room)):
-            self._send(content, urgent=False)
-
-    def _send(self, content: Content, *, urgent: bool) -> None:
+    def _parse_job(self, content: Content) -> ParseJob | None:
         file = next((f for f in content.files if languages.parsed_language_of(f.path) is not None), None)
         if file is None:
-            self.pending_symbols.pop(content.id, None)
+            self.symbols.pending.pop(content.id, None)
             if content.files:
                 content.symbols = "none"
-            return
+            return None
         language = languages.parsed_language_of(file.path)
         assert language is not None
-        self._in_flight.add(content.id)
-        job = ParseJob(
+        return ParseJob(
             path=self.project.root + b"/" + file.path,
             language=language.name,
             content_hash=content.hash,
             deadline_seconds=self.project.settings.parse_seconds,
         )
-        future = self.project.workers.submit(job, urgent=urgent)
-        future.add_done_callback(lambda done, id_=content.id: self._finished(id_, done))
 
-    def _finished(self, content_id: int, future: Future[ParseResult]) -> None:
-        self._results.put((content_id, future))
-        self.wake.set()
+    def _chunk_job(self, content: Content) -> ChunkJob | None:
+        if not content.files:
+            self.chunks.pending.pop(content.id, None)
+            return None
+        if content.symbols == "pending":
+            return None
+        return ChunkJob(
+            path=self.project.root + b"/" + content.files[0].path,
+            content_hash=content.hash,
+            definitions=self.project.symbols.packed_definitions(content.id),
+            model=self.project.model.specification,
+            deadline_seconds=self.project.model.deadline_seconds,
+        )
 
-    def _write_results(self) -> bool:
-        finished: list[tuple[int, ParseResult]] = []
-        with contextlib.suppress(queue.Empty):
-            while len(finished) < BATCH_FILES_MAX:
-                content_id, future = self._results.get_nowait()
-                if future.cancelled() or future.exception() is not None:
-                    self._in_flight.discard(content_id)
-                else:
-                    finished.append((content_id, future.result()))
+    def _write_symbols(self) -> int:
+        finished = self.symbols.results(BATCH_FILES_MAX)
         if not finished:
-            return False
+            return 0
         try:
             with self.project.database.transaction():
                 for content_id, result in finished:
                     if result.outcome != "changed":
                         self.project.writer.write_symbols(content_id, result.outcome, result.reason, result.packed)
         except BaseException:
-            self._in_flight.difference_update(content_id for content_id, _ in finished)
+            self.symbols.give_back(finished)
             raise
         self.unranked = True
         with self.settled:
             for content_id, result in finished:
-                self._in_flight.discard(content_id)
                 # "changed": the file moved on; its new content is on its way here, and this one may still be another file's.
-                if result.outcome != "changed":
-                    content = self.pending_symbols.pop(content_id, None)
-                    if content is not None:
-                        content.symbols = result.outcome
-                        self.note_content(content)
-                elif content_id not in self.project.table.contents:
-                    self.pending_symbols.pop(content_id, None)
+                content = self._taken(self.symbols, content_id, result.outcome)
+                if content is not None:
+                    content.symbols = result.outcome
+                    self.note_content(content)
             self.settled.notify_all()
-        return True
+        return len(finished)
+
+    def _write_chunks(self) -> int:
+        finished = self.chunks.results(BATCH_FILES_MAX)
+        if not finished:
+            return 0
+        model = self.project.model
+        try:
+            with self.project.database.transaction():
+                for content_id, result in finished:
+                    if result.outcome == "chunked":
+                        write_chunks(
+                            self.project.database, content_id, result, model.identity_of(result.model or "none")
+                        )
+        except BaseException:
+            self.chunks.give_back(finished)
+            raise
+        self._chunked += len(finished)
+        with self.settled:
+            for content_id, result in finished:
+                content = self._taken(self.chunks, content_id, result.outcome)
+                if content is not None:
+                    content.chunks = result.outcome
+                    model.note(result)
+            self.settled.notify_all()
+        return len(finished)
+
+    def _taken(self, stage: Stage, content_id: int, outcome: str) -> Content | None:
+        """The content whose result was written; one that only "changed" stays pending while files hold it."""
+        if outcome != "changed":
+            return stage.done(content_id)
+        stage.give_back([(content_id, None)])
+        if content_id not in self.project.table.contents:
+            stage.done(content_id)
+        return None
 
     def _tidy(self) -> bool:
         """A little upkeep while nothing else is to do; whether there may be more."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+EMBED_SECONDS_MAX = 300.0  # for the chunks of one file
+EMBEDDER_BYTES_MAX = 8 << 30  # of address space: ONNX Runtime maps much more than it uses
+
 
 class Registry:
     """Thread-safe."""
@@ -37,6 +40,8 @@ class Registry:
             settings.workers, job_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
         self.matchers = WorkerPool(settings.workers, memory_bytes=settings.worker_memory_mib << 20)
+        # One: a transformer uses all cores by itself, and holds 100 MB and more.
+        self.embedders = WorkerPool(1, job_seconds=EMBED_SECONDS_MAX, memory_bytes=EMBEDDER_BYTES_MAX)
         """Apart from those that parse: no search waits for a first pass."""
         self.projects: dict[bytes, Project] = {}
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
@@ -133,6 +138,7 @@ class Registry:
             projects, self.projects = self.projects, {}
         self.workers.close()
         self.matchers.close()
+        self.embedders.close()
         for project in projects.values():
             project.close()
             self._release(project, forget=False)
@@ -154,6 +160,7 @@ class Registry:
                 self.workers,
                 settings,
                 matchers=self.matchers,
+                embedders=self.embedders,
                 scratch=scratch,
                 programs=self.programs,
             )

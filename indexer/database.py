@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import sqlean
+import sqlite_vec
 
 from ctxd.migrations import LATEST
 
@@ -85,6 +86,9 @@ class Database:
     def _connect(self, cache_kib: int) -> Any:
         # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
         connection = _sqlite.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+        connection.enable_load_extension(True)
+        sqlite_vec.load(connection)
+        connection.enable_load_extension(False)
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in a new file only
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Content:
     """One distinct sequence of bytes, shared by all files that hold it; the trigram index covers it."""
 
-    __slots__ = ("files", "form", "hash", "id", "lines", "symbols")
+    __slots__ = ("chunks", "files", "form", "hash", "id", "lines", "symbols")
 
-    def __init__(self, id_: int, hash_: bytes, form: str, symbols: str, lines: int = 0) -> None:
+    def __init__(self, id_: int, hash_: bytes, form: str, symbols: str, lines: int = 0, chunks: str = "none") -> None:
         self.id = id_
         self.hash = hash_
         self.form = form
@@ -35,6 +35,8 @@ class Content:
         """"pending", "parsed", "none" (no language of ours), "too_large" or "failed"."""
         self.lines = lines
         """Of its text; 0 where it is binary."""
+        self.chunks = chunks
+        """"pending", "chunked", "none" (not for semantic search), "too_large" or "failed"."""
         self.files: list[File] = []
 
 

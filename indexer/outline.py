@@ -233,7 +233,7 @@ def reference_count(blob: bytes) -> int:
 
 
 def definition_count(blob: bytes) -> int:
-    return _definitions_header(blob)[0]
+    return _definitions_header(blob)[0] if blob else 0
 
 
 def unpack_definitions(blob: bytes) -> list[Definition]:
@@ -269,6 +269,14 @@ def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[
                 parent = parents[parent]
             found.append((lines[at], columns[at], kinds[at], chain[::-1]))
     return found
+
+
+def definition_places(blob: bytes) -> list[tuple[str, int]]:
+    """Name and line of all definitions, without making them."""
+    if not definition_count(blob):
+        return []
+    names, _, lines, *_ = _places(blob)
+    return list(zip(names, accumulate(lines), strict=True))
 
 
 def _owner_parts(owner: str) -> list[str]:

@@ -215,6 +215,12 @@ class SymbolSearch:
             ).fetchone()
         return None if row is None else (row[0], row[1] or b"", row[2] or b"")
 
+    def packed_definitions(self, content_id: int) -> bytes:
+        """Empty where there are none."""
+        with self.database.reader() as connection:
+            row = connection.execute("SELECT definitions FROM symbol WHERE content_id = ?", (content_id,)).fetchone()
+        return row[0] if row is not None else b""
+
     def key_elements(self, scope: Scope, limit: int) -> list[KeyElement]:
         """The elements of a scope that the rest of the project refers to most, best first; see element_ranking.py.
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import element_ranking, languages
-from ctxd.indexer.decode import Unreadable, content_hash, decode, line_count, read_inside, text_pieces
+from ctxd.indexer.chunk_rows import CHUNKS_REVISION, forget_chunks
+from ctxd.indexer.decode import BINARY, Unreadable, content_hash, decode, line_count, read_inside, text_pieces
 from ctxd.indexer.file_table import Content, File, FileTable
 from ctxd.indexer.outline import definition_count, reference_count
 from ctxd.indexer.walker import stamp_of
@@ -37,7 +38,7 @@ KEEP_UNUSED_SHARE = 0.05  # of the text rows in use; the longest unused beyond i
 KEEP_UNUSED_ROWS = 200  # kept whatever the share
 FREE_SHARE = 0.05  # of the database that may be free pages
 COMMON_PART = 20  # a trigram in more than one row of so many is common
-_INDEXES = ("text_index", "symbol_name")
+_INDEXES = ("text_index", "symbol_name", "chunk_text")
 _MERGE_PAGES = 64  # of an index in one idle step: a few ms
 _VACUUM_PAGES = 256  # of the database in one
 
@@ -55,9 +56,11 @@ class IndexedFile:
 class Writer:
     """Writes one database for one root. Raises database.DatabaseError; the batch is then not written at all."""
 
-    def __init__(self, database: Database, root: bytes) -> None:
+    def __init__(self, database: Database, root: bytes, model: str = "") -> None:
+        """`model` is the identity of the model whose vectors are wanted; "" for none."""
         self.database = database
         self.root = root
+        self.model = model
         with database.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO root (path) VALUES (?)", (root,))
             self.root_id: int = connection.execute("SELECT id FROM root WHERE path = ?", (root,)).fetchone()[0]
@@ -65,16 +68,19 @@ class Writer:
     def load(self, table: FileTable) -> None:
         """Fill an empty table with the files as the last daemon left them; the walker then compares stamps."""
         rows = self.database.stream(
-            """SELECT path, size, stamp, content_id, hash, form, text_revision, symbols, symbols_revision, line_count
+            f"""SELECT path, size, stamp, content_id, text_revision, {_CONTENT_COLUMNS}
                FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
             (self.root_id,),
         )
-        for path, size, stamp, content_id, key, form, text_revision, symbols, symbols_revision, lines in rows:
+        embedded = self._embedded()
+        for path, size, stamp, content_id, text_revision, *columns in rows:
             file = table.put(path, size, stamp)
             if text_revision == TEXT_REVISION:
                 content = table.contents.get(content_id)
                 if content is None:
-                    content = _content(content_id, key, form, symbols, symbols_revision, lines)
+                    content = _content(content_id, *columns)
+                    content.chunks = self._chunks(path, size, content, columns[-1], content_id in embedded)
+                symbols_revision = columns[3]
                 if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
                     content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
                 table.set_content(file, content)
@@ -110,11 +116,12 @@ class Writer:
     def _content_of(self, connection: Any, path: bytes, data: bytes, now: int) -> Content:
         key = content_hash(data)
         row = connection.execute(
-            "SELECT id, form, text_revision, symbols, symbols_revision, line_count FROM content WHERE hash = ?", (key,)
+            f"SELECT id, text_revision, {_CONTENT_COLUMNS} FROM content WHERE hash = ?", (key,)
         ).fetchone()
         if row is not None:
-            id_, form, text_revision, symbols, symbols_revision, lines = row
-            content = _content(id_, key, form, symbols, symbols_revision, lines)
+            id_, text_revision, *columns = row
+            content = _content(id_, *columns)
+            content.chunks = self._chunks(path, len(data), content, columns[-1], self._is_embedded(connection, id_))
             connection.execute("UPDATE content SET last_used = ? WHERE id = ?", (now, content.id))
             if content.symbols == "none" and languages.parsed_language_of(path) is not None:
                 content.symbols = "pending"  # the same bytes under a name that has a language
@@ -133,6 +140,7 @@ class Writer:
                 "INSERT INTO content (hash, form, symbols, last_used) VALUES (?, ?, ?, ?)", (key, form, symbols, now)
             )
             content = Content(cursor.lastrowid, key, form, symbols)
+            content.chunks = self._chunks(path, len(data), content, 0, embedded=False)
         if text is not None:
             content.lines = line_count(text)
             for piece in text_pieces(text, TEXT_ROW_BYTES):
@@ -147,6 +155,29 @@ class Writer:
             (TEXT_REVISION, content.lines, content.id),
         )
         return content
+
+    def _chunks(self, path: bytes, size: int, content: Content, revision: int, embedded: bool) -> str:
+        """What is to be done, or was, of the chunks of a content: see `Content.chunks`."""
+        if content.form == BINARY or languages.chunked_language_of(path) is None:
+            return "none"
+        if size > FILE_BYTES_MAX:
+            return "too_large"
+        return "chunked" if revision == CHUNKS_REVISION and (embedded or not self.model) else "pending"
+
+    def _embedded(self) -> set[int]:
+        """The contents that have vectors of the wanted model."""
+        with self.database.reader() as connection:
+            rows = connection.execute(
+                "SELECT content_id FROM embedded JOIN model ON model.id = model_id WHERE identity = ?", (self.model,)
+            ).fetchall()
+        return {id_ for (id_,) in rows}
+
+    def _is_embedded(self, connection: Any, content_id: int) -> bool:
+        row = connection.execute(
+            "SELECT 1 FROM embedded JOIN model ON model.id = model_id WHERE content_id = ? AND identity = ?",
+            (content_id, self.model),
+        ).fetchone()
+        return row is not None
 
     def forget_files(self, paths: Iterable[bytes]) -> None:
         now = int(time.time())
@@ -210,8 +241,13 @@ class Writer:
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO symbol_name (symbol_name) VALUES ('optimize')")
 
+    def optimize_chunks(self) -> None:
+        """Likewise for the words of chunks."""
+        with self.database.transaction() as connection:
+            connection.execute("INSERT INTO chunk_text (chunk_text) VALUES ('optimize')")
+
     def begin_merging(self) -> None:
-        """Have all segments of the text and of the name index merged into one each, by the steps of `tidy`."""
+        """Have all segments of the text, name and word indexes merged into one each, by the steps of `tidy`."""
         with self.database.lock:
             for index in _INDEXES:
                 self.database.writer.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', -{_MERGE_PAGES})")
@@ -257,6 +293,7 @@ class Writer:
                     connection.execute("DELETE FROM symbol WHERE content_id = ?", (id_,))
                     connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (id_,))
                     element_ranking.forget_links(connection, id_)
+                    forget_chunks(connection, id_)
                     connection.execute("DELETE FROM content WHERE id = ?", (id_,))
                     deleted += 1
         return deleted
@@ -278,7 +315,12 @@ def name_tokens(names: Iterable[str]) -> str:
 _PARTS_TOKENS = re.compile(r"[^\w!-~]")
 
 
-def _content(id_: int, key: bytes, form: str, symbols: str, symbols_revision: int, lines: int) -> Content:
+_CONTENT_COLUMNS = "hash, form, symbols, symbols_revision, line_count, chunks_revision"
+
+
+def _content(
+    id_: int, key: bytes, form: str, symbols: str, symbols_revision: int, lines: int, _chunks_revision: int
+) -> Content:
     if symbols in {"parsed", "failed"} and symbols_revision != SYMBOLS_REVISION:
         symbols = "pending"
     return Content(id_, key, form, symbols, lines)

@@ -29,6 +29,7 @@ def opened(folder, home, workers, **settings):
         workers,
         Settings(**settings),
         matchers=workers,
+        embedders=workers,
         scratch=str(home / "git"),
         programs=find_programs(),
     )
@@ -52,7 +53,7 @@ def until(condition, seconds=30.0):
 
 
 def ready(project):
-    until(lambda: project.queue.first_pass_done)
+    until(lambda: project.queue.chunks_ready)
     return project
 
 

@@ -30,7 +30,7 @@ def test_a_restart_reads_no_file_again(folder, home, workers):
         before = content_ids(project)
     with opened(folder, home, workers) as project:
         assert content_ids(project) == before
-        assert not project.queue.pending_symbols
+        assert not project.queue.symbols.pending
 
 
 def test_files_indexed_before_their_language_was_known_get_symbols(folder, home, workers):

@@ -63,7 +63,7 @@ def test_a_folder_that_is_gone_is_an_error_and_no_empty_answer(project, folder, 
 def test_ending_while_a_project_is_indexed_logs_no_bug(registry, folder, caplog):
     write(folder, {f"d/{number}.py": f"def f{number}(): pass\n" for number in range(600)})
     project = registry.add(str(folder))
-    until(lambda: project.queue.pending_symbols)
+    until(lambda: project.queue.symbols.pending)
     registry.close()
     assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
 

@@ -213,7 +213,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     stale = project.files_now()
     missing = project.symbols_now(scope, call.stop)
     if missing and not project.queue.first_pass_done:
-        progress = project.progress()
+        progress = project.progress(project.queue.symbols)
         return {
             "status": "indexing_required",
             "occurrences": [],

@@ -158,6 +158,30 @@ COMMON_EXTENSIONS: frozenset[bytes] = frozenset(
 COMMON_NAMES: frozenset[bytes] = frozenset(name for language in LANGUAGES for name in language.file_names)
 """Base names that are in that scope whatever their extension."""
 
+PROSE: frozenset[str] = frozenset({"markdown", "restructuredtext", "asciidoc"})
+"""Languages that explain rather than do."""
+
+_WITHOUT_MEANING = frozenset(
+    {
+        *(
+            "text",
+            "tex",
+            "css",
+            "html",
+            "config",
+            "csv",
+            "devicetree",
+            "dotenv",
+            "git-config",
+            "ini",
+            "json",
+            "json-lines",
+        ),
+        *("linker-script", "patch", "autoconf", "properties", "systemd", "toml", "xml", "yaml", "go-module"),
+    }
+)
+"""Data, and what is looked for by its words: not cut into chunks for semantic search."""
+
 LANGUAGE_BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
 _BY_FILE_NAME = {name: language for language in LANGUAGES for name in language.file_names}
@@ -181,6 +205,17 @@ def parsed_language_of(path: bytes) -> Language | None:
     """The language of a file that is parsed for symbols, by its name; a `.h` file counts as C."""
     language = language_of(path)
     return language if language is not None and language.has_symbols else None
+
+
+def is_chunked(language: Language) -> bool:
+    """Whether semantic search covers it."""
+    return language.name not in _WITHOUT_MEANING
+
+
+def chunked_language_of(path: bytes) -> Language | None:
+    """The language of a file that semantic search covers, by its name."""
+    language = language_of(path)
+    return language if language is not None and is_chunked(language) else None
 
 
 _ONLY_IN_CPP = re.compile(

@@ -1,0 +1,222 @@
+"""What the tools that search by meaning share: whether the index can answer, the hits, and what each hit shows.
+
+Invariant: what is shown was read from the disk for this answer, and is of the very bytes that were ranked; a file that has moved on
+meanwhile is counted as pending, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxd.daemon.elements import ElementLookup
+from ctxd.indexer import languages
+from ctxd.indexer.decode import Unreadable, content_hash
+from ctxd.indexer.elements import language_name, type_of
+from ctxd.indexer.embedding import ModelError
+from ctxd.indexer.semantic_ranking import Question, calibrated, coverage, names_worth, stem_match
+from ctxd.indexer.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ctxd.daemon.tool import Call
+    from ctxd.indexer.elements import FileElements
+    from ctxd.indexer.outline import Definition
+    from ctxd.indexer.scope import Scope
+    from ctxd.indexer.semantic_search import ChunkHit
+
+_TELLING_WORTH = 0.3  # of a definition's name for the question, from which on it is shown instead of its chunk
+_FILES_READ_MAX = 200
+_SNIPPET_CHARS_MAX = 8_000  # of code that is compared as a whole
+_COMPARED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One result; lines are 1-based, inclusive."""
+
+    path: bytes
+    start_line: int
+    end_line: int
+    text: str
+    score: float
+    """From 0 to 1: from 0.7 on a person would call it relevant."""
+    element: Definition | None
+    """Which it is, or is a part of."""
+    language: str
+
+    @property
+    def description(self) -> str:
+        """What the element is: the first line of its documentation, else of itself."""
+        if self.element is not None and self.element.doc:
+            return self.element.doc
+        return next((line.strip() for line in self.text.split("\n") if line.strip()), "")
+
+
+class SemanticQuery:
+    def __init__(self, call: Call, scope: Scope, *, takes: Callable[[bytes], bool] = lambda _path: True) -> None:
+        self.call = call
+        self.project = call.view.project
+        self.scope = scope
+        self.stale = self.project.files_now()
+        self.missing = self.project.chunks_now(scope, call.stop)
+        self._takes = takes
+        self._lookup = ElementLookup(call)
+        self._moved = 0
+        self.model_problem: str | None = self.project.model.problem
+
+    def not_ready(self) -> str | None:
+        """Why nothing can be answered yet."""
+        if not self.missing or self.project.queue.chunks_ready:
+            return None
+        progress = self.progress()
+        return (
+            f"{self.missing} files of this scope have no embeddings yet ({progress['done']} of {progress['total']} files are"
+            " indexed). Ask again soon, or narrow the question to folders already done; text search answers now."
+        )
+
+    def progress(self) -> dict[str, Any]:
+        return self.project.progress(self.project.queue.chunks)
+
+    def ask(self, text: str, limit: int, *, kind: str | None = None, whole_elements: bool = False) -> Iterator[Answer]:
+        """Answers, best first, lazily; scores never rise. `kind` wants elements of that type only."""
+        question = Question(text)
+        vector = self._vector(text)
+        index = None if vector is None else self.project.model.index()
+        found = self.project.semantic.ask(
+            question,
+            self.scope,
+            self.call.stop,
+            limit=_FILES_READ_MAX if kind is not None else limit,
+            vectors=index,
+            vector=vector,
+            takes=self._takes,
+        )
+        ceiling = 1.0
+        for hit in found.hits:
+            if self.call.stop():
+                return
+            elements = self._elements(hit)
+            if elements is None:
+                continue
+            element = _element_of(question, found.rarity, elements, hit, kind)
+            if kind is not None and element is None:
+                continue
+            shown = _shown(hit, element, whole=whole_elements)
+            answer = _answer(elements, shown, element)
+            told = coverage(question, hit.path, elements.lines(hit.start_line, hit.end_line), found.rarity)
+            told_by_name, covered = stem_match(question, hit.path, found.rarity)
+            ceiling = min(ceiling, calibrated(told, hit.cosine, told_by_name * covered, hit.defines))
+            yield dataclasses.replace(answer, score=ceiling)
+
+    def similar(self, snippet: str) -> Iterator[Answer]:
+        """Chunks like a piece of code, most alike first: by their vectors, and by how much of the snippet's words they hold."""
+        text = snippet[:_SNIPPET_CHARS_MAX]
+        wanted = Counter(tokens(text))
+        vector = self._vector(text)
+        index = None if vector is None else self.project.model.index()
+        found = self.project.semantic.like(
+            text, self.scope, count=_COMPARED, vectors=index, vector=vector, takes=self._takes
+        )
+        answers = []
+        for hit in found:
+            if self.call.stop():
+                break
+            elements = self._elements(hit)
+            if elements is None:
+                continue
+            element = elements.around_line(hit.start_line)
+            have = Counter(tokens(elements.lines(hit.start_line, hit.end_line)))
+            held = sum((wanted & have).values()) / max(1, sum(wanted.values()))
+            score = held if hit.cosine is None else (held + max(0.0, hit.cosine)) / 2
+            one = None if element is None else elements.definitions[element]
+            answers.append(dataclasses.replace(_answer(elements, (hit.start_line, hit.end_line), one), score=score))
+        yield from sorted(answers, key=lambda one: (-one.score, one.path, one.start_line))
+
+    def _vector(self, text: str) -> Any | None:
+        try:
+            return self.project.model.encode(text, self.call.stop)
+        except ModelError as error:
+            self.model_problem = str(error)
+            return None
+
+    def _elements(self, hit: ChunkHit) -> FileElements | None:
+        try:
+            elements = self._lookup.of(hit.path)
+        except Unreadable:  # gone since it was ranked
+            self._moved += 1
+            return None
+        if elements.text is None or content_hash(elements.data) != hit.content_hash:
+            self._moved += 1
+            return None
+        return elements
+
+    def state(self) -> dict[str, Any]:
+        """Fields that say what an answer had to do without."""
+        fields: dict[str, Any] = {}
+        if self.stale:
+            fields["stale"] = self.stale
+        elif self.missing or self._moved:
+            fields["stale"] = {
+                "pending_files": self.missing + self._moved,
+                "reason": "changed files are still being embedded",
+            }
+        if self.model_problem:
+            fields["note"] = f"the model {self.project.model.specification} does not answer: {self.model_problem}"
+        return fields
+
+    def coverage(self) -> dict[str, Any]:
+        """What an empty answer vouches for."""
+        with self.project.lock:
+            files = list(self.scope.files(self.project.table))
+        files = [file for file in files if self._takes(file.path)]
+        skipped = Counter(
+            file.content.chunks if languages.chunked_language_of(file.path) is not None else "not code"
+            for file in files
+            if file.content is not None and file.content.chunks != "chunked"
+        )
+        return {"files_searched": len(files) - skipped.total(), "skipped": dict(skipped)}
+
+
+def _element_of(
+    question: Question, rarity: dict[str, float], elements: FileElements, hit: ChunkHit, kind: str | None
+) -> Definition | None:
+    """The definition that a chunk is about: the one in it whose name answers best, else the one around it, else its largest."""
+    inside, around = [], []
+    for one in elements.definitions:
+        if kind is not None and type_of(one) != kind:
+            continue
+        if hit.start_line <= one.line <= hit.end_line:
+            inside.append(one)
+        elif one.start_line <= hit.start_line and one.end_line >= hit.end_line:
+            around.append(one)
+    told = [
+        (names_worth(question, [one.name], rarity), one.end_line - one.start_line, at) for at, one in enumerate(inside)
+    ]
+    best = max(told, default=None)
+    if best is not None and (best[0] >= _TELLING_WORTH or not around):
+        return inside[best[2] if best[0] >= _TELLING_WORTH else max(told, key=lambda one: one[1:])[2]]
+    return around[-1] if around else None
+
+
+def _shown(hit: ChunkHit, element: Definition | None, *, whole: bool) -> tuple[int, int]:
+    """The lines to show: those of the chunk, or of the element where it lies in the chunk."""
+    if whole and element is not None and hit.start_line <= element.line and element.end_line <= hit.end_line:
+        return element.start_line, element.end_line
+    return hit.start_line, hit.end_line
+
+
+def _answer(elements: FileElements, lines: tuple[int, int], element: Definition | None) -> Answer:
+    first, last = lines
+    return Answer(
+        elements.path,
+        first,
+        last,
+        elements.lines(first, last),
+        0.0,
+        element,
+        language_name(elements.language or ""),
+    )

@@ -1,0 +1,301 @@
+"""How files are ranked for a question: what speaks for a file, and how much that weighs.
+
+A question that is one identifier ("Router", "Client.get") is weighed otherwise than a sentence. The weights are fitted by
+training/fit_ranker.py, with and without a model; they are data (ranking.json). Invariant: a feature lies between 0 and 1 and
+is of the file and the question alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.languages import PROSE, language_of
+from ctxd.indexer.words import parts, tokens, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "between",
+        "across",
+        "by",
+        "can",
+        "do",
+        "does",
+        "each",
+        "for",
+        "from",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "per",
+        "show",
+        "find",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "use",
+        "used",
+        "uses",
+        "using",
+        "via",
+        "vs",
+        "want",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "with",
+        "you",
+        "your",
+    ]
+)
+_IDENTIFIER = re.compile(r"[^\W\d]\w*(?:(?:::|\.|->|\\|#)[^\W\d]\w*[?!]?)*")
+_SEPARATOR = re.compile(r"::|\.|->|\\|#")
+_CASE_INSIDE = re.compile(r"[a-z][A-Z]|\w_\w|[A-Z]{2,}[a-z]")
+
+_TEST = re.compile(
+    rb"(^|/)(tests?|__tests__|specs?|testing|testdata|fixtures?|mocks?)/"
+    rb"|(^|/)(test_[^/]*|[^/]*[._-](test|spec)|[^/]*(Test|Tests|Spec|Suite))\.[a-z]+$|(^|/)conftest\.py$"
+)
+_EXAMPLE = re.compile(rb"(^|/)(_?examples?|samples?|docs?|docs?_src|demos?|benchmarks?|benches)/")
+_FORMER = re.compile(rb"(^|/)_?(compat|legacy|deprecated)(/|\.[a-z]+$)")
+_ENTRANCE = re.compile(
+    rb"(^|/)(__init__\.pyi?|__main__\.py|package-info\.java|mod\.rs|lib\.rs|index\.[cm]?[jt]sx?|_?version\.\w+)$"
+)
+_NAMED_BY_FOLDER = frozenset({"mod", "index", "init", "__init__", "main", "lib"})
+VERSION_FOLDER = re.compile(rb"(?:^|/)v(\d{1,3})(?=/)")
+
+FEATURES = (
+    "words",  # BM25 of the file's best chunks, over the best file's
+    "stem",  # how much of the question its name tells, by the rarity of the words
+    "stem_covered",  # how much of its name the question tells
+    "stem_both",
+    "stem_words",
+    "defines",  # it defines what the question names
+    "size",
+    "is_test",
+    "is_example",
+    "is_entrance",  # __init__.py, index.ts: they name everything and do nothing
+    "is_former",  # compatibility, or a lower version beside a higher one
+    "near",  # cosine of its best chunk, over the best file's
+    "near_all",  # of its best chunks
+    "near_words",
+)
+_PROSE_WEIGHT = -1.5  # not fitted: the benchmark asks for code. An explanation comes after the code it explains
+_SIZE_CHUNKS = 64  # from so many on a file is as large as can be
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    words: tuple[str, ...] = field(init=False)
+    """What is looked for in chunks: words and their parts, without those that say nothing."""
+    parts: tuple[str, ...] = field(init=False)
+    """What is looked for in names."""
+    names: tuple[str, ...] = field(init=False)
+    """Identifiers in it, unqualified, that code may define."""
+    is_name: bool = field(init=False)
+    """Whether it is one identifier and nothing else."""
+
+    def __post_init__(self) -> None:
+        text = self.text.strip()
+        all_words = list(dict.fromkeys(word for token in tokens(text) for word in words(token)))
+        telling = [word for word in all_words if word not in _STOP_WORDS] or all_words
+        split = list(dict.fromkeys(part for word in telling for part in parts(word) or [word]))
+        put = object.__setattr__
+        put(self, "words", tuple(telling))
+        put(self, "parts", tuple([part for part in split if part not in _STOP_WORDS] or split))
+        put(self, "is_name", _IDENTIFIER.fullmatch(text) is not None)
+        put(self, "names", tuple(self._names(text)))
+
+    def _names(self, text: str) -> list[str]:
+        found = []
+        for match in _IDENTIFIER.finditer(text):
+            *owners, last = _SEPARATOR.split(match[0])
+            if (
+                self.is_name
+                or owners
+                or _CASE_INSIDE.search(last)
+                or (match.start() and last[0].isupper() and len(last) > 2)
+            ):
+                found.append(last)
+        return list(dict.fromkeys(found))
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What was found for one file. Each list has the best first."""
+
+    path: bytes
+    chunks: int = 0
+    bm25: list[float] = field(default_factory=list)
+    cosines: list[float] = field(default_factory=list)
+    defines: float = 0.0
+    former: bool = False
+
+
+_SUMMED = 5  # chunks of a file that speak for it
+
+
+def scores(
+    question: Question, evidence: Sequence[Evidence], rarity: Mapping[str, float], *, with_vectors: bool
+) -> list[float]:
+    """How well each file answers; `rarity` weighs the question's parts and sums to 1."""
+    weights = _weights()["with_vectors" if with_vectors else "without_vectors"][
+        "name" if question.is_name else "sentence"
+    ]
+    rows = features(question, evidence, rarity)
+    return [
+        sum(weights[name] * value for name, value in row.items())
+        + (_PROSE_WEIGHT if (language := language_of(one.path)) is not None and language.name in PROSE else 0.0)
+        for one, row in zip(evidence, rows, strict=True)
+    ]
+
+
+def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[str, float]) -> list[dict[str, float]]:
+    """FEATURES of each file."""
+    summed = [_summed(one.bm25) for one in evidence]
+    most_words = max(summed, default=0.0) or 1.0
+    nearest = [max(one.cosines, default=0.0) for one in evidence]
+    floor = min((cosine for one in evidence for cosine in one.cosines), default=0.0)
+    most_near = (max(nearest, default=0.0) - floor) or 1.0
+    near_all = [_summed([cosine - floor for cosine in one.cosines]) for one in evidence]
+    most_near_all = max(near_all, default=0.0) or 1.0
+    rows = []
+    for at, one in enumerate(evidence):
+        stem, covered = stem_match(question, one.path, rarity)
+        share = summed[at] / most_words
+        near = max(0.0, nearest[at] - floor) / most_near
+        rows.append(
+            {
+                "words": share,
+                "stem": stem,
+                "stem_covered": covered,
+                "stem_both": stem * covered,
+                "stem_words": stem * share,
+                "defines": one.defines,
+                "size": min(1.0, math.log1p(one.chunks) / math.log(_SIZE_CHUNKS)),
+                "is_test": float(_TEST.search(one.path) is not None),
+                "is_example": float(_EXAMPLE.search(one.path) is not None),
+                "is_entrance": float(_ENTRANCE.search(one.path) is not None),
+                "is_former": float(one.former or _FORMER.search(one.path) is not None),
+                "near": near,
+                "near_all": near_all[at] / most_near_all,
+                "near_words": near * share,
+            }
+        )
+    return rows
+
+
+def _summed(found: list[float]) -> float:
+    """The best counts whole, the next half, the third a third."""
+    return sum(value / rank for rank, value in enumerate(sorted(found, reverse=True)[:_SUMMED], 1))
+
+
+def stem_match(question: Question, path: bytes, rarity: Mapping[str, float]) -> tuple[float, float]:
+    """How much of the question the file's name tells, and how much of its name the question tells."""
+    stem = _stem(path)
+    if not stem:
+        return 0.0, 0.0
+    told = sum(rarity.get(part, 0.0) * max(alike(part, word) for word in stem) for part in question.parts)
+    if not told:
+        return 0.0, 0.0
+    return told, sum(max(alike(part, word) for part in question.parts) for word in stem) / len(stem)
+
+
+@functools.lru_cache(maxsize=100_000)
+def _stem(path: bytes) -> tuple[str, ...]:
+    folders, _, name = path.decode("utf-8", "replace").rpartition("/")
+    stem = name.split(".")[0] or name
+    if stem in _NAMED_BY_FOLDER or _ENTRANCE.search(path):
+        stem = folders.rpartition("/")[2] or stem
+    return tuple(dict.fromkeys(part for token in tokens(stem.replace("-", " ")) for part in parts(token)))
+
+
+def alike(one: str, other: str) -> float:
+    """1 for the same word, less where one begins the other (`config`, `configuration`) or both begin alike (`parser`, `parsing`)."""
+    if one == other:
+        return 1.0
+    short, long = sorted((one, other), key=len)
+    if len(short) >= 3 and long.startswith(short):
+        return 0.9 if len(short) >= 4 else 0.7
+    same = 0
+    for left, right in zip(short, long, strict=False):
+        if left != right:
+            break
+        same += 1
+    return 0.8 if same >= 4 and same >= 0.6 * len(long) else 0.0
+
+
+def coverage(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> float:
+    """How much of the question a chunk and its path tell, by the rarity of the words."""
+    have = {part for token in tokens(path.decode("utf-8", "replace") + " " + text) for part in parts(token)}
+    return sum(
+        rarity.get(part, 0.0) * (1.0 if part in have else max((alike(part, word) for word in have), default=0.0))
+        for part in question.parts
+    )
+
+
+def calibrated(told: float, cosine: float | None, name: float, defines: float) -> float:
+    """How sure it is that a chunk answers, from 0 to 1: of those that get 0.7 a person would call most relevant.
+
+    `told` is its coverage of the question, `name` how far the file's name and the question are the same, `defines` whether the file
+    defines what the question names. Fitted with the ranking.
+    """
+    weights = _weights()["calibration"]["without_vectors" if cosine is None else "with_vectors"]
+    total = weights["one"] + weights["told"] * told + weights["name"] * name + weights["defines"] * defines
+    return 1 / (1 + math.exp(-(total + weights.get("cosine", 0.0) * (cosine or 0.0))))
+
+
+def names_worth(question: Question, names: Iterable[str], rarity: dict[str, float]) -> float:
+    """How much the names that a chunk defines speak for it: 1 or more where the question has one of them."""
+    worth = 0.0
+    for name in names:
+        if name in question.names:
+            return 9.0 if question.is_name else 1.0
+        split = parts(name)
+        if split:
+            told = sum(weight * max(alike(part, word) for word in split) for part, weight in rarity.items())
+            covered = sum(max((alike(part, word) for part in rarity), default=0.0) for word in split) / len(split)
+            worth = max(worth, told * math.sqrt(covered))
+    return worth / 2
+
+
+@functools.cache
+def _weights() -> dict:
+    return json.loads(resources.files("ctxd.indexer").joinpath("ranking.json").read_bytes())

@@ -1,0 +1,418 @@
+"""Files that answer a question, best first, and the chunk of each that says most.
+
+Candidates come from four sides: chunks that hold the question's words, chunks near it in meaning, files named as it is, and files
+that define what it names. All evidence for a file is then weighed at once (semantic_ranking.py). Invariant: every candidate is a
+content that a file of the scope holds now.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import re2
+
+from ctxd.indexer.outline import definition_places
+from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
+from ctxd.indexer.text_search import Search
+from ctxd.indexer.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from threading import RLock
+
+    from ctxd.indexer.chunk_rows import StoredModel
+    from ctxd.indexer.database import Database
+    from ctxd.indexer.file_search import FileSearch
+    from ctxd.indexer.file_table import FileTable
+    from ctxd.indexer.scope import Scope
+    from ctxd.indexer.symbol_search import SymbolSearch
+    from ctxd.indexer.vectors import VectorIndex
+
+CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
+_NAMED_FILES_MAX = 1_000
+_DEFINING_FILES_MAX = 100
+_NAMES_MAX = 4  # of a question, that are looked up as definitions
+COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
+_POSTINGS_MAX = 100_000  # chunks looked at for their words; the rarest words first
+_NARROW_FILES = 5_000  # a scope of fewer files is asked for file by file
+_NAMES_WEIGHT = 5.0  # of a word among the names that a chunk defines, against one in its text
+# What a kind of definition is worth to who asks for its name: variables often repeat a name that is defined elsewhere.
+_KIND_WORTH = {
+    **dict.fromkeys(("class", "interface", "struct", "enum", "trait", "type"), 1.0),
+    **dict.fromkeys(("function", "method", "macro"), 0.8),
+}
+_OTHER_WORTH = 0.3
+_FEW_DEFINITIONS = 3  # a name defined in more files tells less of each
+_VERSIONS_AFTER = 3
+_PREFIX_SHARE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """A chunk of a file, with what it stands on; lines are 1-based, inclusive."""
+
+    path: bytes
+    content_hash: bytes
+    start_line: int
+    end_line: int
+    rank: float
+    """Of its file, in the order of the answer: comparable within one answer only."""
+    cosine: float | None
+    """To the question; None without vectors."""
+    defines: float
+    """Whether the file defines what the question names, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    hits: list[ChunkHit]
+    rarity: dict[str, float]
+    """How much each part of the question weighs; sums to 1."""
+
+
+class SemanticSearch:
+    """Answers over one project. Thread-safe."""
+
+    def __init__(
+        self, database: Database, table: FileTable, lock: RLock, symbols: SymbolSearch, names: FileSearch
+    ) -> None:
+        self.database = database
+        self.table = table
+        self.lock = lock
+        self.symbols = symbols
+        self.names = names
+
+    def ask(
+        self,
+        question: Question,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        limit: int,
+        vectors: VectorIndex | None = None,
+        vector: Any = None,
+        takes: Callable[[bytes], bool] = lambda _path: True,
+    ) -> Found:
+        """Up to `limit` chunks: one of each file, then more of the same files. `vector` is the question's (float32), where `vectors` are there.
+
+        `takes` leaves out files by their path.
+        """
+        asked = _Asked(self, question, scope, takes)
+        rarity, worded = self._by_words(question, asked.contents)
+        for _, content_id, score in worded:
+            if (one := asked.evidence(content_id)) is not None:
+                one.bm25.append(score)
+        if vectors is not None:
+            for near in vectors.nearest(vector, CANDIDATE_CHUNKS, asked.contents):
+                if (one := asked.evidence(near.content_id)) is not None:
+                    one.cosines.append(near.cosine)
+        if not stop():
+            self._by_file_name(question, asked, rarity, stop)
+            self._by_definition(question, asked, stop)
+        candidates = list(asked.by_content.items())
+        self._add_facts(candidates)
+        ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=vectors is not None)
+        order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
+        best = [(ranks[at], *candidates[at]) for at in order]
+        return Found(self._chunks_of(question, best, rarity, limit, vectors, vector), rarity)
+
+    def like(
+        self,
+        text: str,
+        scope: Scope,
+        *,
+        count: int,
+        vectors: VectorIndex | None = None,
+        vector: Any = None,
+        takes: Callable[[bytes], bool] = lambda _path: True,
+    ) -> list[ChunkHit]:
+        """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
+        found: dict[int, tuple[int, float | None]] = {}
+        question = Question(" ".join(dict.fromkeys(tokens(text))))
+        asked = _Asked(self, question, scope, takes)
+        if vectors is not None:
+            for near in vectors.nearest(vector, count, asked.contents):
+                found[near.chunk_id] = (near.content_id, near.cosine)
+        _, worded = self._by_words(question, asked.contents)
+        for id_, content_id, _ in worded[:count]:
+            found.setdefault(id_, (content_id, None))
+        unknown = [id_ for id_, (_, cosine) in found.items() if cosine is None]
+        if vectors is not None and unknown:
+            from ctxd.indexer.embedding import quantised
+
+            for id_, cosine in vectors.cosines(quantised(vector[None])[0], unknown):
+                found[id_] = (found[id_][0], cosine)
+        hits = []
+        with self.database.reader() as connection:
+            for id_, (content_id, cosine) in found.items():
+                evidence = asked.evidence(content_id)
+                row = connection.execute(
+                    "SELECT hash, start_line, end_line FROM chunk JOIN content ON content.id = content_id WHERE chunk.id = ?",
+                    (id_,),
+                ).fetchone()
+                if evidence is not None and row is not None:
+                    key, start_line, end_line = row
+                    hits.append(ChunkHit(evidence.path, key, start_line, end_line, 0.0, cosine, 0.0))
+        return hits
+
+    def counts(self, model: StoredModel | None) -> dict[str, int]:
+        """Chunks of the contents that files of this database hold, and those with vectors of a model."""
+        with self.database.reader() as connection:
+            chunks, embedded = connection.execute(
+                """SELECT ifnull(sum(chunk_count), 0), ifnull(sum(chunk_count) FILTER (WHERE model_id IS NOT NULL), 0)
+                   FROM content LEFT JOIN embedded ON content_id = content.id AND model_id = ?
+                   WHERE content.id IN (SELECT content_id FROM file)""",
+                (model.id if model is not None else 0,),
+            ).fetchone()
+        return {"chunks": chunks, "embedded": embedded}
+
+    def statistics(self, model: StoredModel | None) -> tuple[dict[str, int], dict[int, int], int | None]:
+        """Chunks with vectors of a model by kind of definition, and by content; and when the last was embedded (Unix seconds)."""
+        number = (model.id if model is not None else 0,)
+        with self.database.reader() as connection:
+            by_kind = connection.execute(
+                """SELECT kind, count(*) FROM chunk JOIN embedded USING (content_id)
+                   WHERE model_id = ? AND kind <> '' AND content_id IN (SELECT content_id FROM file)
+                   GROUP BY kind ORDER BY count(*) DESC""",
+                number,
+            ).fetchall()
+            by_content = connection.execute(
+                "SELECT content_id, chunk_count FROM embedded JOIN content ON content.id = content_id WHERE model_id = ?",
+                number,
+            ).fetchall()
+            updated = connection.execute("SELECT max(embedded_at) FROM embedded WHERE model_id = ?", number).fetchone()
+        return dict(by_kind), dict(by_content), updated[0]
+
+    def _by_words(
+        self, question: Question, contents: frozenset[int] | None
+    ) -> tuple[dict[str, float], list[tuple[int, int, float]]]:
+        """How rare the question's parts are; and chunks with its words: chunk id, content id, BM25, best first."""
+        with self.database.reader() as connection:
+            total = connection.execute("SELECT ifnull(max(id), 0) FROM chunk").fetchone()[0]
+            counts = {}
+            for word in dict.fromkeys((*question.words, *question.parts)):
+                counts[word] = connection.execute(
+                    "SELECT count(*) FROM (SELECT 1 FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)",
+                    (_quoted(word), COMMON_CHUNKS),
+                ).fetchone()[0]
+            rarity = {
+                part: math.log(1 + (max(total, counts[part]) - counts[part] + 0.5) / (counts[part] + 0.5))
+                for part in question.parts
+            }
+            whole = sum(rarity.values()) or 1.0
+            rarity = {part: one / whole for part, one in rarity.items()}
+            looked_for = _telling(question.words, counts)
+            if not looked_for:
+                return rarity, []
+            among = "" if contents is None else "AND content_id IN (SELECT value FROM json_each(?3))"
+            rows = connection.execute(
+                f"""SELECT chunk_text.rowid, content_id, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) AS score
+                    FROM chunk_text JOIN chunk ON chunk.id = chunk_text.rowid
+                    WHERE chunk_text MATCH ?1 {among} ORDER BY score DESC LIMIT ?2""",
+                (
+                    " OR ".join(map(_quoted, looked_for)),
+                    CANDIDATE_CHUNKS,
+                    *([] if contents is None else [json.dumps(list(contents))]),
+                ),
+            ).fetchall()
+        return rarity, rows
+
+    def _by_file_name(
+        self, question: Question, asked: _Asked, rarity: dict[str, float], stop: Callable[[], bool]
+    ) -> None:
+        """Files whose name is made of words of the question."""
+        prefixes = {part[: max(3, math.ceil(len(part) * _PREFIX_SHARE))] for part in question.parts if len(part) > 1}
+        if not prefixes:
+            return
+        inside = b"|".join(re2.escape(prefix.encode()) for prefix in sorted(prefixes))
+        named = self.names.matching(rb"[^\x00]*(?i:" + inside + rb")[^\x00]*", asked.scope, Search(stop))
+        for path in itertools.islice(named, _NAMED_FILES_MAX):
+            told, covered = stem_match(question, path, rarity)
+            if told * covered > 0.1:
+                asked.evidence_of(path)
+
+    def _by_definition(self, question: Question, asked: _Asked, stop: Callable[[], bool]) -> None:
+        for name in question.names[:_NAMES_MAX]:
+            found: dict[bytes, float] = {}
+            for text in dict.fromkeys((question.text.strip() if question.is_name else name, name)):
+                places = self.symbols.occurrences(text, asked.scope, stop, definitions=True, references=False)
+                for one in itertools.islice(places, _DEFINING_FILES_MAX):
+                    worth = _KIND_WORTH.get(one.kind or "", _OTHER_WORTH)
+                    found[one.path] = max(found.get(one.path, 0.0), worth)
+                if found:
+                    break
+            share = 1.0
+            if not question.is_name:
+                share = 1 / len(question.names) / math.sqrt(max(1.0, len(found) / _FEW_DEFINITIONS))
+            for path, worth in found.items():
+                if (evidence := asked.evidence_of(path)) is not None:
+                    evidence.defines = max(evidence.defines, worth * share)
+
+    def _add_facts(self, candidates: list[tuple[int, Evidence]]) -> None:
+        ids = json.dumps([content_id for content_id, _ in candidates])
+        with self.database.reader() as connection:
+            counts = dict(
+                connection.execute(
+                    "SELECT id, chunk_count FROM content WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+                ).fetchall()
+            )
+        with self.lock:
+            paths = self.table.sorted_paths()
+        for content_id, one in candidates:
+            one.chunks = counts.get(content_id, 0)
+            one.former = _has_later_version(one.path, paths)
+
+    def _chunks_of(
+        self,
+        question: Question,
+        best: list[tuple[float, int, Evidence]],
+        rarity: dict[str, float],
+        limit: int,
+        vectors: VectorIndex | None,
+        vector: Any,
+    ) -> list[ChunkHit]:
+        """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`."""
+        looked_for = " OR ".join(map(_quoted, question.words))
+        rows: dict[int, list[tuple[int, int, int]]] = {}
+        by_words: dict[int, float] = {}
+        definitions: dict[int, bytes] = {}
+        hashes: dict[int, bytes] = {}
+        with self.database.reader() as connection:
+            for _, content_id, _ in best:
+                rows[content_id] = connection.execute(
+                    "SELECT id, start_line, end_line FROM chunk WHERE content_id = ? ORDER BY id", (content_id,)
+                ).fetchall()
+                row = connection.execute(
+                    "SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id WHERE id = ?",
+                    (content_id,),
+                ).fetchone()
+                if row is None or not rows[content_id]:
+                    continue
+                hashes[content_id], definitions[content_id] = row[0], row[1] or b""
+                by_words.update(
+                    connection.execute(
+                        f"""SELECT rowid, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) FROM chunk_text
+                            WHERE chunk_text MATCH ? AND rowid BETWEEN ? AND ?""",
+                        (looked_for, rows[content_id][0][0], rows[content_id][-1][0]),
+                    ).fetchall()
+                )
+        cosines: dict[int, float] = {}
+        if vectors is not None:
+            from ctxd.indexer.embedding import quantised
+
+            ids = [id_ for chunks in rows.values() for id_, _, _ in chunks]
+            cosines = dict(vectors.cosines(quantised(vector[None])[0], ids))
+        most_words = max(by_words.values(), default=0.0) or 1.0
+        most_near = max(cosines.values(), default=0.0) or 1.0
+        firsts: list[ChunkHit] = []
+        others: list[tuple[float, ChunkHit]] = []
+        for rank, content_id, evidence in best:
+            if content_id not in hashes:
+                continue
+            names = _names_of_chunks(definitions[content_id], rows[content_id])
+            weighed = []
+            for id_, start_line, end_line in rows[content_id]:
+                weight = by_words.get(id_, 0.0) / most_words + max(0.0, cosines.get(id_, 0.0)) / most_near
+                weight += names_worth(question, names.get(id_, ()), rarity)
+                hit = ChunkHit(
+                    evidence.path,
+                    hashes[content_id],
+                    start_line,
+                    end_line,
+                    rank,
+                    cosines.get(id_),
+                    evidence.defines,
+                )
+                weighed.append((weight, hit))
+            weighed.sort(key=lambda one: -one[0])
+            firsts.append(weighed[0][1])
+            others += weighed[1:]
+        others.sort(key=lambda one: -one[0])
+        return (firsts + [hit for weight, hit in others if weight > 0])[:limit]
+
+
+class _Asked:
+    """The candidates of one question, by content; of files that hold the same bytes the first."""
+
+    def __init__(
+        self, search: SemanticSearch, question: Question, scope: Scope, takes: Callable[[bytes], bool]
+    ) -> None:
+        self.scope = scope
+        self.by_content: dict[int, Evidence] = {}
+        self._search = search
+        self._takes = takes
+        self._question = question
+        self.contents: frozenset[int] | None = self._narrow()
+        """Those of the scope where it is a narrow one, else None: then each candidate is looked at."""
+
+    def _narrow(self) -> frozenset[int] | None:
+        with self._search.lock:
+            paths = self.scope.among(self._search.table.sorted_paths())
+            if len(paths) > _NARROW_FILES or len(paths) == len(self._search.table):
+                return None
+            files = map(self._search.table.files.__getitem__, filter(self._takes, paths))
+            return frozenset(file.content.id for file in files if file.content is not None)
+
+    def evidence(self, content_id: int) -> Evidence | None:
+        """None where no file of the scope holds the content."""
+        known = self.by_content.get(content_id)
+        if known is not None:
+            return known
+        with self._search.lock:
+            content = self._search.table.contents.get(content_id)
+            paths = [] if content is None else [file.path for file in content.files]
+        paths = [path for path in paths if self.scope.contains(path) and self._takes(path)]
+        if not paths:
+            return None
+        self.by_content[content_id] = Evidence(min(paths))
+        return self.by_content[content_id]
+
+    def evidence_of(self, path: bytes) -> Evidence | None:
+        with self._search.lock:
+            file = self._search.table.files.get(path)
+            content = None if file is None else file.content
+        return None if content is None else self.evidence(content.id)
+
+
+def _telling(words: Iterable[str], counts: dict[str, int]) -> list[str]:
+    """The words to look for: the rarest, as many as can be looked at in time."""
+    chosen = []
+    postings = 0
+    for word in sorted(words, key=lambda one: counts[one]):
+        postings += counts[word]
+        if counts[word] and (not chosen or postings <= _POSTINGS_MAX):
+            chosen.append(word)
+    return chosen
+
+
+def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> dict[int, list[str]]:
+    """The names that each chunk defines, by its id."""
+    found: dict[int, list[str]] = {}
+    places = iter(sorted((line, name) for name, line in definition_places(definitions)))
+    place = next(places, None)
+    for id_, _, end_line in rows:
+        while place is not None and place[0] <= end_line:
+            found.setdefault(id_, []).append(place[1])
+            place = next(places, None)
+    return found
+
+
+def _has_later_version(path: bytes, paths: list[bytes]) -> bool:
+    """Whether a folder `v2` of the path has a `v3` beside it."""
+    for match in VERSION_FOLDER.finditer(path):
+        number = int(match[1])
+        for later in range(number + 1, number + 1 + _VERSIONS_AFTER):
+            beside = b"%bv%d/" % (path[: match.start(1) - 1], later)
+            at = bisect.bisect_left(paths, beside)
+            if at < len(paths) and paths[at].startswith(beside):
+                return True
+    return False
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
