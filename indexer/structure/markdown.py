@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 
+from ctxd.indexer.heading_ids import without_id
 from ctxd.indexer.structure import Anchor, CodeBlock, Frontmatter, Sections, Structure, toml, yaml
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def scan(text: bytes, _language: str = "markdown") -> Structure:
             case "inline":
                 if heading is not None:
                     start, end = starts[first], starts[heading.map[1] if heading.map else after]
-                    title, id_ = _without_id(token.content)
+                    title, id_ = without_id(token.content)
                     name = _place(text, start, end, title, heading)
                     sections.heading(int(heading.tag[1]), " ".join(title.split()), start, name, end)
                     if id_:
@@ -91,15 +92,6 @@ def _place(text: bytes, start: int, end: int, title: str, heading: Token) -> tup
 def _is_closed(fence: Token, lines: int, last: bytes) -> bool:
     """Whether the last of a block's lines is its closing fence; what looks like one may be code, if it is indented."""
     return fence.content.count("\n") <= lines - 2 and last.rstrip().endswith(fence.markup.encode())
-
-
-def _without_id(title: str) -> tuple[str, str]:
-    """A title, and the id that a `{#id}` at its end gives it."""
-    opened = title.rfind("{")
-    if opened < 0 or not title.endswith("}"):
-        return title, ""
-    id_ = next((word[1:] for word in title[opened + 1 : -1].split() if word.startswith("#")), "")
-    return (title[:opened].rstrip(), id_) if id_ else (title, "")
 
 
 def _anchors(content: str, line: int, *, is_html: bool = False) -> Iterator[Anchor]:
