@@ -19,9 +19,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from ctxd.indexer.syntax import PatternError
+from ctxd.indexer.text_targets import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ctxd.daemon.view import View
 
@@ -35,13 +36,17 @@ _COMPACT_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 class ToolError(Exception):
     """A failure the caller can mend: `message` says what was attempted and why it failed, `hint` what to do next.
 
-    `name` is the exception that specifications name in front ("ValueError", "FileNotFoundError", ...).
+    `name` is the exception that specifications name in front ("ValueError", "FileNotFoundError", ...). What is similar to
+    something that is not there may come as `suggestions` instead of one hint.
     """
 
-    def __init__(self, message: str, hint: str = "", *, name: str = "ValueError") -> None:
+    def __init__(
+        self, message: str, hint: str = "", *, name: str = "ValueError", suggestions: Iterable[str] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.suggestions = list(suggestions) or ([hint] if hint else [])
+        self.hint = hint or "; ".join(self.suggestions)
         self.name = name
 
     def __str__(self) -> str:
@@ -114,6 +119,8 @@ class Tool:
             return self.handler(call, params)
         except PatternError as error:  # some are seen to be too large only when they are used
             raise ToolError(f"Invalid pattern: {error}") from None
+        except TargetError as error:
+            raise ToolError(error.message, suggestions=error.suggestions) from None
 
     def failure(self, error: ToolError, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer to a call that failed, in the shape that its arguments ask for."""

@@ -1,6 +1,6 @@
 """A child process for what must not run in the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
 
-It parses files, and matches lines with an engine that backtracks (matching.py).
+It parses files, finds the structure of large texts, and matches lines with an engine that backtracks (matching.py).
 
 Jobs come pickled on stdin, results go to stdout, each after its length as a little-endian u32. Invariant: a worker ends when
 its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, whatever a grammar or an engine does in C.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ctxd.indexer.outline import Packed
+    from ctxd.indexer.structure import Structure
 
 FILE_BYTES_MAX = 1_000_000
 """Larger files have no symbols: machine-made for the most part, and a 5 MB one took 540 MB to parse."""
@@ -77,6 +78,28 @@ class ParseResult:
     language: str = ""
     """The language that was parsed: C++ for a C++ header that is called `.h`."""
     packed: Packed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanJob:
+    """The structure of a text that a caller asks about, or in a word why there is none."""
+
+    language: str
+    text: bytes
+    """Canonical."""
+    deadline_seconds: float
+    tries: ClassVar[int] = 1
+
+    def run(self, _seconds: float) -> Structure | str:
+        from ctxd.indexer.structure import scan
+
+        try:
+            return scan(self.language, self.text)
+        except MemoryError:
+            return "out of memory"
+
+    def failed(self, reason: str) -> Structure | str:
+        return reason
 
 
 def parse_file(job: ParseJob, seconds: float) -> ParseResult:
