@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
@@ -218,7 +218,6 @@ def _compact(schema: Any) -> Any:
 
 def _explain(error: ValidationError, params: type[Params]) -> str:
     """Each wrong argument in the caller's words, with the nearest valid one."""
-    known = [field.alias or name for name, field in params.model_fields.items()]
     messages = []
     for one in error.errors():
         where = ".".join(str(part) for part in one["loc"])
@@ -227,7 +226,8 @@ def _explain(error: ValidationError, params: type[Params]) -> str:
         given = given if len(given) <= 80 else given[:77] + "..."
         match one["type"]:
             case "extra_forbidden":
-                near = difflib.get_close_matches(where, known, 1, cutoff=0.5)
+                known = _known_at(params, one["loc"][:-1])
+                near = difflib.get_close_matches(str(one["loc"][-1]), known, 1, cutoff=0.5)
                 hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
                 messages.append(f"there is no argument {where!r}; {hint}")
             case "missing":
@@ -241,6 +241,33 @@ def _explain(error: ValidationError, params: type[Params]) -> str:
             case _:
                 messages.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}, got {given}")
     return "; ".join(messages)
+
+
+def _known_at(params: type[Params], where: tuple[int | str, ...]) -> list[str]:
+    """Names of the arguments, or of the fields of an object in them."""
+    for part in where:
+        fields = {field.alias or name: field for name, field in params.model_fields.items()}
+        if part in fields:
+            options = [fields[str(part)].annotation]
+            while options and not (isinstance(options[0], type) and issubclass(options[0], Params)):
+                options = [*get_args(options[0]), *options[1:]]
+            if not options:
+                return []
+            params = options[0]
+    return [field.alias or name for name, field in params.model_fields.items()]
+
+
+def end_that_fits(text: bytes, start: int, end: int, room: int) -> int:
+    """Where `text[start:end]` has to end, so that it is sent in `room` bytes: between lines where possible, never within a character."""
+    last = end
+    while (size := size_of(text[start:end].decode("utf-8", "replace"))) > room:
+        # Quotes and newlines take two bytes as they are sent: by how much too long it is, so much shorter it gets.
+        end = start + min((end - start) * room // size, end - start - 1)
+        if (newline := text.rfind(b"\n", start, end)) > start:
+            end = newline
+    while end < last and text[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
 
 
 def cut(line: str, start: int, end: int) -> tuple[str, bool]:

@@ -125,7 +125,7 @@ class TextSearch:
             start = offset if path == after else 0
             if (
                 text is not None
-                and (first := next(lines := _matching_lines(pattern, path, text, search, start), None)) is not None
+                and (first := next(lines := matching_lines(pattern, path, text, search, start), None)) is not None
             ):
                 yield FileMatches(path, text, itertools.chain((first,), lines))
             if search.stopped_at is not None:
@@ -325,10 +325,13 @@ def _quoted(value: bytes) -> str:
     return '"' + value.decode("latin-1").replace('"', '""') + '"'
 
 
-def _matching_lines(
+def matching_lines(
     pattern: Pattern, path: bytes, text: bytes, search: Search, offset: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Matching lines that start at `offset` or later, piece by piece: one call of the regex engine cannot be interrupted."""
+    """Matching lines that start at `offset` or later, piece by piece: one call of the regex engine cannot be interrupted.
+
+    Where it had to stop, `search` says at which line.
+    """
     if 0 < offset < len(text) and text[offset - 1 : offset] != b"\n":
         offset = text.find(b"\n", offset) + 1 or len(text)  # the file has changed since it was a line's
     base, undecided = 0, pattern.undecided

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxd.indexer.document import PROSE, Document
 from ctxd.indexer.heading_ids import without_id
-from ctxd.indexer.pattern import OutOfTime
+from ctxd.indexer.text_search import Search, matching_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ctxd.indexer.document import Marked
     from ctxd.indexer.pattern import Pattern
@@ -201,35 +201,33 @@ def by_text(document: Document, text: str) -> Place:
     return place._replace(match_count=document.text.count(needle))
 
 
-def by_pattern(document: Document, pattern: Pattern, written: str) -> Place:
+def by_pattern(document: Document, pattern: Pattern, written: str, stop: Callable[[], bool]) -> Place:
     """The first match of a pattern that is compiled from `written`. Insertions go right after it."""
-    undecided = TargetError(
-        f"The pattern {_short(written)} takes too long: which match is the first is not known",
-        ["Write it without look-around and back-references, or name lines"],
-    )
+    search = Search(stop)
     first, others, count, is_exact = None, [], 0, True
-    try:
-        for line_start, line_end, _, _ in pattern.line_matches(document.text):
-            if first is None and pattern.undecided:
-                raise undecided
-            for start, end in pattern.matches_in_line(document.text[line_start:line_end]):
-                count += 1
-                if first is None:
-                    first = (line_start + start, line_start + end)
-                elif len(others) < OTHERS_MAX:
-                    others.append(line_start)
-            if count >= COUNT_MAX:
-                is_exact = False
-                break
-    except OutOfTime:
-        is_exact = False
-    if first is None:
-        if pattern.undecided or not is_exact:
-            raise undecided
-        hint = 'Matching is case-sensitive; flags "i" ignores case'
-        raise TargetError(f"Target not found: pattern {_short(written)}", [hint, _search()])
-    place = _first(document, [first[0], *others], *first, whole_lines=False)
-    return place._replace(match_count=count, count_is_exact=is_exact and not pattern.undecided)
+    for line_start, line_end, _, _ in matching_lines(pattern, b"", document.text, search, 0):
+        if first is None and pattern.undecided:
+            break
+        for start, end in pattern.matches_in_line(document.text[line_start:line_end]):
+            count += 1
+            if first is None:
+                first = (line_start + start, line_start + end)
+            elif len(others) < OTHERS_MAX:
+                others.append(line_start)
+        if count >= COUNT_MAX:
+            is_exact = False
+            break
+    is_exact = is_exact and search.stopped_at is None and not pattern.undecided
+    if first is not None:
+        place = _first(document, [first[0], *others], *first, whole_lines=False)
+        return place._replace(match_count=count, count_is_exact=is_exact)
+    if not is_exact:
+        raise TargetError(
+            f"The pattern {_short(written)} takes too long: which match is the first is not known",
+            ["Write it without look-around and back-references, or name lines"],
+        )
+    hint = 'Matching is case-sensitive; flags "i" ignores case'
+    raise TargetError(f"Target not found: pattern {_short(written)}", [hint, _search()])
 
 
 # What they share

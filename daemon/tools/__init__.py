@@ -9,3 +9,4 @@ from ctxd.daemon.tools import files  # noqa: F401
 from ctxd.daemon.tools import code  # noqa: F401
 from ctxd.daemon.tools import explore  # noqa: F401
 from ctxd.daemon.tools import semantic  # noqa: F401
+from ctxd.daemon.tools import text  # noqa: F401

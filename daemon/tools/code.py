@@ -18,6 +18,7 @@ from ctxd.daemon.tool import (
     Call,
     CamelParams,
     ToolError,
+    end_that_fits,
     make_cursor,
     read_cursor,
     size_of,
@@ -186,14 +187,7 @@ class _Excerpt:
                 )
             start = at
         end_of_all = end
-        room = max(room, _CONTENT_BYTES_MIN)
-        while (size := size_of(text[start:end].decode("utf-8", "replace"))) > room:
-            # Quotes and newlines take two bytes as they are sent: by how much too long it is, so much shorter it gets.
-            end = start + min((end - start) * room // size, end - start - 1)
-            if (newline := text.rfind(b"\n", start, end)) > start:
-                end = newline
-        while end < end_of_all and text[end] & 0xC0 == 0x80:  # not inside a character
-            end -= 1
+        end = end_that_fits(text, start, end, max(room, _CONTENT_BYTES_MIN))
         self.goes_on_at = end + text.startswith(b"\n", end) if end < end_of_all else None
         self.is_part = params.cursor is not None or self.goes_on_at is not None
         self.text = text[start:end].decode()
