@@ -22,7 +22,7 @@ from ctxd.indexer.syntax import PatternError
 from ctxd.indexer.text_targets import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from ctxd.daemon.view import View
 
@@ -248,13 +248,16 @@ def _known_at(params: type[Params], where: tuple[int | str, ...]) -> list[str]:
     for part in where:
         fields = {field.alias or name: field for name, field in params.model_fields.items()}
         if part in fields:
-            options = [fields[str(part)].annotation]
-            while options and not (isinstance(options[0], type) and issubclass(options[0], Params)):
-                options = [*get_args(options[0]), *options[1:]]
-            if not options:
-                return []
-            params = options[0]
+            params = next(_models_in(fields[str(part)].annotation), params)
     return [field.alias or name for name, field in params.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[Params]]:
+    """Such as the one of `list[Model] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, Params):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def end_that_fits(text: bytes, start: int, end: int, room: int) -> int:

@@ -46,8 +46,8 @@ class Marked(NamedTuple):
     """A section of configuration: `marker` is its header as written, the name of a key that is one."""
 
     marker: str
-    index: int
-    """Of its Section; -1 is what stands before the first."""
+    section: int
+    """Index of its Section; -1 is what stands before the first."""
     start: int
     end: int
     body_start: int
@@ -166,12 +166,12 @@ class Document:
 
     def keys_of(self, marked: list[Marked]) -> Iterator[Section]:
         """The keys directly in some sections."""
-        parents = {one.index for one in marked}
+        parents = {one.section for one in marked}
         return (one for one in self.structure.sections if one.kind == "key" and one.parent in parents)
 
     def keys_named(self, marked: list[Marked], key: str) -> list[Section]:
         """Those of a name in some sections; a dotted one may name a key in a key."""
-        above = frozenset(one.index for one in marked)
+        above = frozenset(one.section for one in marked)
         sections = self.structure.sections
         return [one for i, one in enumerate(sections) if one.kind == "key" and self._is_called(i, key, above)]
 

@@ -163,7 +163,7 @@ def by_section(document: Document, name: str) -> Place:
     found = _sections(document, name)
     section = found[0]
     place = _first(document, [one.start for one in found], section.start, _own_end(document, section))
-    return place._replace(insert_at=section.body_start if section.index >= 0 else place.end)
+    return place._replace(insert_at=section.body_start if section.section >= 0 else place.end)
 
 
 def by_key(document: Document, name: str, key: str) -> Place:
@@ -171,7 +171,9 @@ def by_key(document: Document, name: str, key: str) -> Place:
     sections = _sections(document, name)
     found = document.keys_named(sections, key.strip())
     if not found:
-        where = f"section '{sections[0].marker}'" if sections[0].index >= 0 else "what stands before the first section"
+        where = (
+            f"section '{sections[0].marker}'" if sections[0].section >= 0 else "what stands before the first section"
+        )
         keys = [(".".join(one.names), one.line) for one in document.keys_of(sections)]
         raise TargetError(
             f"Target not found: key {_short(key)} in {where}",
@@ -309,7 +311,7 @@ def _sections(document: Document, name: str) -> list[Marked]:
 def _own_end(document: Document, section: Marked) -> int:
     """Where the lines of a section end that are no blank lines before the next, nor comments right above its marker."""
     text = document.text
-    ends = [section.body_start if section.index >= 0 else 0]
+    ends = [section.body_start if section.section >= 0 else 0]
     while ends[-1] < section.end:
         ends.append(document.lines_around(ends[-1], ends[-1])[1])
     lines = [text[start:end].strip() for start, end in itertools.pairwise(ends)]

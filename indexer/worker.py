@@ -90,7 +90,7 @@ class ScanJob:
     deadline_seconds: float
     tries: ClassVar[int] = 1
 
-    def run(self, _seconds: float) -> Structure | str:
+    def run(self, seconds: float) -> Structure | str:  # noqa: ARG002  # the process ends with its time
         from ctxd.indexer.structure import scan
 
         try:

@@ -144,7 +144,7 @@ class InspectParams(CamelParams):
     query: Annotated[str | None, Field(max_length=100_000, description='Text, or lines: "1-10,50"')] = None
     regex: bool = False
     context: Annotated[int, Field(ge=0, le=100, description="Lines around matches")] = 0
-    cursor: Annotated[str | None, Field(description="nextCursor, to go on")] = None
+    cursor: Annotated[str | None, Field(description="nextCursor")] = None
     max_tokens: Annotated[int, Field(ge=200, le=100_000)] = 20_000
 
 
@@ -152,7 +152,7 @@ class InspectParams(CamelParams):
     "TextInspect",
     toolset="text",
     title="Inspect a text file",
-    description="Outline a text or Markdown file, search in it, or show some of its lines.",
+    description="Outline a text or Markdown file, search in it, or show lines of it.",
     params=InspectParams,
     result=StructureResult | SearchResult | LinesResult,
     error=failure,
@@ -511,7 +511,7 @@ class ReadResult(Failure):
     "TextRead",
     toolset="text",
     title="Read a part of a text file",
-    description="Read one part of a text or Markdown file, named by one of six targets.",
+    description="Read one part of a text file, named by one target.",
     params=ReadParams,
     result=ReadResult,
     error=failure,
