@@ -56,6 +56,9 @@ INSTRUCTIONS = (
     "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names, "
     "search_files guesses them. search_in_files and search_project_code are the same search with other arguments and answers. "
     "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor (nextCursor). "
+    "Large text files: TextInspect first (mode structure: headings, code blocks, sections; search: matches with line and nearest heading; "
+    "lines: ranges such as 1-10,50), then TextRead one part, headings and sections rather than lines, which shift with edits. "
+    "A part above 200 lines is cut: name a smaller one. "
     "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
 )
 

@@ -7,6 +7,7 @@ worker under a deadline: no text, however hostile, holds the daemon.
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ SCANNED_HERE_BYTES = 100_000
 """Of a larger text a worker finds the structure: hostile Markdown takes 10 s a megabyte."""
 SCANNED_BYTES_MAX = 32 << 20
 """Of a larger text none is looked for."""
-_ANSWER_SECONDS = 1.0  # what an answer needs after the structure is known
+_SCAN_SECONDS = 6.0  # leaves a search, and the answer, the rest of a call
+_ANSWER_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,8 @@ class TextFile:
     path: bytes
     data: bytes
     document: Document
-
-    @property
-    def hash(self) -> str:
-        return "sha256:" + hashlib.sha256(self.data).hexdigest()
+    hash: str
+    """As answers show it."""
 
 
 def read_text_file(call: Call, argument: str) -> TextFile:
@@ -48,7 +48,7 @@ def read_text_file(call: Call, argument: str) -> TextFile:
     text = decode(data)[1]
     if text is None:
         raise ToolError(f"{argument!r} is binary: it has no lines", "Name a text file")
-    return TextFile(path, data, document_of(call, path, text))
+    return TextFile(path, data, document_of(call, path, text), "sha256:" + hashlib.sha256(data).hexdigest())
 
 
 def document_of(call: Call, path: bytes, text: bytes) -> Document:
@@ -58,18 +58,17 @@ def document_of(call: Call, path: bytes, text: bytes) -> Document:
 
 
 def _scanned(call: Call, language: str, text: bytes) -> Structure:
-    if len(text) <= SCANNED_HERE_BYTES or not language:
-        return structure.scan(language, text)
     hint = 'Targets that need none: lines, text, pattern, search. TextInspect finds places with mode "search"'
     if len(text) > SCANNED_BYTES_MAX:
         raise ToolError(f"The structure of {len(text) >> 20} MB of text is not looked for", hint)
-    seconds = call.seconds_left() - _ANSWER_SECONDS
-    job = ScanJob(language, text, seconds)
-    result = call.view.project.workers.result(
-        job, lambda: call.stop() or call.seconds_left() < _ANSWER_SECONDS, urgent=True
-    )
+    if len(text) <= SCANNED_HERE_BYTES or not language:
+        return structure.scan(language, text)
+    seconds = min(_SCAN_SECONDS, call.seconds_left() - _ANSWER_SECONDS)
+    until = time.monotonic() + seconds
+    job = ScanJob(language, text, max(seconds, 0))
+    result = call.view.project.workers.result(job, lambda: call.stop() or time.monotonic() > until, urgent=True)
     if isinstance(result, str):
         raise ToolError(f"The structure of the text could not be found: {result}", hint)
     if result is None:
-        raise ToolError(f"The structure of the text could not be found within {seconds:.1f} s", hint)
+        raise ToolError(f"The structure of the text could not be found within {max(seconds, 0):.1f} s", hint)
     return result

@@ -236,6 +236,8 @@ def _explain(error: ValidationError, params: type[Params]) -> str:
                 messages.append(f"{where}: {given} is too small; the least is {context['ge']}")
             case "less_than_equal":
                 messages.append(f"{where}: {given} is too large; the most is {context['le']}")
+            case "value_error":
+                messages.append(f"{where}: {context['error']}, got {given}")
             case "string_too_short":
                 messages.append(f"{where}: it is empty; give at least {context['min_length']} character")
             case _:
@@ -262,12 +264,17 @@ def _models_in(annotation: Any) -> Iterator[type[Params]]:
 
 def end_that_fits(text: bytes, start: int, end: int, room: int) -> int:
     """Where `text[start:end]` has to end, so that it is sent in `room` bytes: between lines where possible, never within a character."""
+
+    def between_lines(end: int) -> int:
+        newline = text.rfind(b"\n", start, end)
+        return newline if newline > start else end
+
     last = end
+    if end - start > room:  # a byte is sent as one at least
+        end = between_lines(start + room)
     while (size := size_of(text[start:end].decode("utf-8", "replace"))) > room:
         # Quotes and newlines take two bytes as they are sent: by how much too long it is, so much shorter it gets.
-        end = start + min((end - start) * room // size, end - start - 1)
-        if (newline := text.rfind(b"\n", start, end)) > start:
-            end = newline
+        end = between_lines(start + min((end - start) * room // size, end - start - 1))
     while end < last and text[end] & 0xC0 == 0x80:
         end -= 1
     return end

@@ -250,13 +250,21 @@ def _headings(document: Document, asked: str) -> list[Section]:
     if document.language not in PROSE:
         raise _only_in("a heading", "Markdown and reStructuredText")
     level, title = _level_and_title(asked)
-    found = [one for one in document.headings if one.names[0] == title and level in (0, one.level)]
+    found = [
+        one
+        for one in document.headings
+        if level in (0, one.level) and (one.names[0] == title or _without_anchors(one.names[0]) == title)
+    ]
     if not found:
         shown = _marked(document) if level else [(one.names[0], one.line) for one in document.headings]
         raise TargetError(
             f"Target not found: heading {_short(asked)}", [*_similar("heading", asked, shown), _look("all headings")]
         )
     return found
+
+
+def _without_anchors(title: str) -> str:
+    return _EMPTY_ANCHOR.sub("", title).strip() if "<" in title else title
 
 
 def _marked(document: Document) -> list[tuple[str, int]]:
@@ -392,5 +400,6 @@ def _search() -> str:
     return 'Use TextInspect with mode "search" to find it'
 
 
+_EMPTY_ANCHOR = re.compile(r"<a\s[^<>]*+>\s*+</a>", re.IGNORECASE)
 _BEFORE_KEY = re.compile(rb"[ \t]*+(?:export[ \t]++)?")
 _AFTER_VALUE = re.compile(rb"[ \t\r]*+,?[ \t\r]*+(?:(?:#|//)[^\n]*+)?\n?")

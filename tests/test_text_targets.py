@@ -133,6 +133,13 @@ def test_a_heading_is_read_to_the_next_of_its_level_or_above():
     assert taken(targets.heading_to_read(document, "Use `it`"), document).startswith("Use `it` {#use-it}\n---")
 
 
+def test_an_empty_anchor_in_a_heading_may_be_left_out_of_its_text():
+    document = markdown('## <a name="x"></a>Setup\n\n## B <a id="y"/> \n')
+    assert targets.by_heading(document, "## Setup").start_line == 1
+    assert targets.by_heading(document, '## <a name="x"></a>Setup').start_line == 1
+    assert targets.heading_to_read(document, "Setup").end_line == 2
+
+
 def test_marks_tell_headings_of_one_title_apart():
     document = markdown("# Same\n\n## Same\n\n### Same\n")
     lines = [targets.heading_to_read(document, f"{'#' * level}{' ' * level}Same").start_line for level in (1, 2, 3)]

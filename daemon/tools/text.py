@@ -179,11 +179,15 @@ def absolute(call: Call, path: bytes) -> str:
 
 
 def _page(params: InspectParams, file: TextFile, *place: type, **limits: int) -> Page:
-    """A page whose places end with the file's hash: what is left of a list that has changed is no list."""
+    """A page whose places end with `_mark(file)`: what is left of a list that has changed is no list."""
     page = Page(params, *place, str, **limits)
-    if page.place is not None and page.place[-1] != file.hash:
+    if page.place is not None and page.place[-1] != _mark(file):
         raise ToolError("the file has changed since the cursor was given", "Leave the cursor out to begin again")
     return page
+
+
+def _mark(file: TextFile) -> str:
+    return file.hash[-16:]
 
 
 # structure
@@ -195,7 +199,7 @@ def _structure(params: InspectParams, file: TextFile) -> dict[str, Any]:
     items.sort(key=lambda item: item[1])
     page = _page(params, file, count_max=len(items))
     for item in items[page.total :]:
-        page.add(lambda one=item: one, [file.hash])
+        page.add(lambda one=item: one, [_mark(file)])
     names = {
         "markdown": ("headings", "codeBlocks", "anchors"),
         "restructuredtext": ("headings",),
@@ -296,7 +300,7 @@ def _search(call: Call, params: InspectParams, file: TextFile) -> dict[str, Any]
         for first, last in pattern.matches_in_line(text[start:end]):
             if start + first < from_byte:
                 continue
-            place = [start, start + last + (first == last), file.hash]
+            place = [start, start + last + (first == last), _mark(file)]
             if not page.add(
                 lambda one=shown, at=first, to=last: one.match(at, to) | nearest.above(one.line.start), place
             ):
@@ -312,7 +316,7 @@ def _search(call: Call, params: InspectParams, file: TextFile) -> dict[str, Any]
         **page.tail(
             stopped=search.stopped_at is not None or undecided,
             timed_out=call.timed_out() or undecided,
-            stopped_at=[at, at, file.hash] if search.stopped_at is not None else None,
+            stopped_at=[at, at, _mark(file)] if search.stopped_at is not None else None,
             cursor="nextCursor",
         ),
     }
@@ -373,7 +377,7 @@ def _lines(params: InspectParams, file: TextFile) -> dict[str, Any]:
     page = _page(params, file, int)
     shown_to = page.place[0] if page.place is not None else 0
     for number, raw in _lines_of(document, ranges, shown_to):
-        page.add(lambda n=number, line=raw: _numbered(n, line), [number, file.hash])
+        page.add(lambda n=number, line=raw: _numbered(n, line), [number, _mark(file)])
         if page.count > len(page.results):
             break
     return {
