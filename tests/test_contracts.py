@@ -32,6 +32,8 @@ def test_tools_are_those_of_the_snapshots_in_their_order():
         "read_code_element",
         "search_with_context",
         "explore_codebase",
+        "TextInspect",
+        "TextRead",
     ]
     assert sorted(TOOLS) == sorted(path.stem for path in CONTRACTS.glob("*.json"))
 

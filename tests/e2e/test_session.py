@@ -50,6 +50,11 @@ EXAMPLES = [
     ("search_with_context", {"query": "cart"}),
     ("search_with_context", {"query": "nowhere to be found"}),
     ("explore_codebase", {}),
+    ("TextInspect", {"filePath": "notes.md"}),
+    ("TextInspect", {"filePath": "notes.md", "mode": "search", "query": "cart", "context": 1}),
+    ("TextInspect", {"filePath": "pkg/shop.py", "mode": "lines", "query": "1-2,4"}),
+    ("TextRead", {"filePath": "notes.md", "target": {"heading": {"text": "Cart"}}}),
+    ("TextRead", {"filePath": "pkg/shop.py", "target": {"search": {"query": "class Cart", "contextLines": 1}}}),
 ]
 
 
