@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CLOSERS = {"/*": "*/", "<!--": "-->", "{-": "-}", "--[[": "]]", "(*": "*)", "<#": "#>", "=begin": "=end"}
+_CLOSERS = {b"/*": b"*/", b"<!--": b"-->", b"{-": b"-}", b"--[[": b"]]", b"(*": b"*)", b"<#": b"#>", b"=begin": b"=end"}
 """How a comment ends that goes on over lines."""
 _PREFIXES: dict[tuple[str, ...], str] = {
     (
@@ -44,7 +44,7 @@ _PREFIXES: dict[tuple[str, ...], str] = {
     ("::", "REM", "rem"): "batch",
     ("<!--",): "html xml svelte vue",
     ("dnl", "#"): "autoconf",
-    ("#", ";", "//", "--", "/*"): "text",
+    ("#", ";", "//", "-- ", "/*"): "text",
 }
 _OF_LANGUAGE = {name: prefixes for prefixes, names in _PREFIXES.items() for name in names.split()}
 
@@ -62,34 +62,27 @@ def comment_blocks(text: bytes, language: str) -> Iterator[CommentBlock]:
     prefixes = tuple(prefix.encode() for prefix in _OF_LANGUAGE.get(language, ()))
     if not prefixes:
         return
-    block: CommentBlock | None = None
+    lines = text.removesuffix(b"\n").split(b"\n")
+    first, kind = 0, b""  # of the block that is open
     closer = b""  # of the comment that is open
-    for number, line in enumerate(text.split(b"\n"), 1):
+    for number, line in enumerate(lines, 1):
         bare = line.strip()
         if closer:
-            assert block is not None
-            block = block._replace(end_line=number)
             closer = b"" if closer in bare else closer
             continue
-        prefix = next((one for one in prefixes if bare.startswith(one)), b"") if bare else b""
-        end = _CLOSERS.get(prefix.decode(), "").encode()
-        opened = bare[len(prefix) :]
-        if end and end in opened and not opened.endswith(end):
-            prefix = b""  # code follows
-        if not prefix:
-            if block is not None:
-                yield block
-            block = None
-            continue
-        closer = end if end not in opened else b""
-        if block is not None and block.prefix.encode() == prefix:
-            block = block._replace(end_line=number)
-        else:
-            if block is not None:
-                yield block
-            block = CommentBlock(number, number, prefix.decode())
-    if block is not None:
-        yield block._replace(end_line=min(block.end_line, text.count(b"\n") + (not text.endswith(b"\n"))))
+        prefix = next((one for one in prefixes if bare.startswith(one)), b"")
+        if end := _CLOSERS.get(prefix):
+            inside = bare[len(prefix) :]
+            if end not in inside:
+                closer = end
+            elif not inside.endswith(end):  # code follows
+                prefix = b""
+        if prefix != kind:
+            if kind:
+                yield CommentBlock(first, number - 1, kind.decode().strip())
+            first, kind = number, prefix
+    if kind:
+        yield CommentBlock(first, len(lines), kind.decode().strip())
 
 
 def blank_runs(text: bytes) -> Iterator[int]:

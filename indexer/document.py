@@ -27,8 +27,8 @@ _MARKDOWN_EXTENSIONS = (b".mdx", b".mdc", b".mdown", b".mkd", b".mkdn", b".qmd",
 """Markdown and something else in it, which other tools take for the something else."""
 _NESTED = frozenset({"json", "toml", "yaml"})
 """Languages in which a key may be a section: it holds other keys."""
-_SECTIONS_ANYWHERE = frozenset({"config", "text"})
-"""Where lines such as `[database]` may be found though nothing promises them; so may they in a file of no known language."""
+_TEXT = "text"
+"""Where lines such as `[database]` may be found though nothing promises them."""
 _BLOCK_BYTES = 1 << 16
 
 
@@ -37,9 +37,9 @@ def format_of(path: bytes) -> str:
     if path.lower().endswith(_MARKDOWN_EXTENSIONS):
         return "markdown"
     language = languages.language_of(path)
-    if language is None or language.name in _SECTIONS_ANYWHERE:
-        return "ini"
-    return language.name if language.has_sections else ""
+    if language is None or language.name == "config":
+        return _TEXT
+    return language.name if language.has_sections or language.name == _TEXT else ""
 
 
 class Marked(NamedTuple):

@@ -13,6 +13,8 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.tools.text import READ_LINES_MAX
 from ctxd.daemon.view import View
+from ctxd.indexer.comments import _OF_LANGUAGE
+from ctxd.indexer.languages import LANGUAGE_BY_NAME
 from projects import opened, write
 
 

@@ -22,6 +22,7 @@ _SCANNERS = {
     "properties": "ini",
     "restructuredtext": "restructuredtext",
     "systemd": "ini",
+    "text": "ini",
     "toml": "toml",
     "yaml": "yaml",
 }

@@ -5,6 +5,7 @@
     git-config
     properties    Java's: no sections; a backslash goes on; "=", ":" or a blank parts key and value; "!" starts a comment, too
     dotenv        no sections; `export` may stand before a key, and a quoted value may have several lines
+    text          of no known language: as ini, if sections begin their line and hold no brackets, as drawings and footnotes do
 
 A comment at the end of a line belongs to the value: half of the dialects say so, and cutting it off would lose what is no comment.
 """
@@ -34,7 +35,8 @@ def scan(text: bytes, language: str = "ini") -> Structure:
         if first in (b"#", b";") or (is_properties and first == b"!"):
             pass
         elif first == b"[" and not is_properties and not is_dotenv:
-            if header := _HEADER.match(text, at, line_end):
+            header = _HEADER.match(text, at, line_end)
+            if header and (language != "text" or (at == line_start and _SIMPLE_NAME.fullmatch(header["name"]))):
                 if section >= 0:
                     sections.end(section, line_start)
                 name = _bare(text, *header.span("name"))
@@ -112,6 +114,7 @@ def _end_of_line(text: bytes, at: int) -> int:
 _MARKUP = re.compile(rb"\s*+<")
 _BLANKS = re.compile(rb"[ \t\f]*+")
 _HEADER = re.compile(rb"\[(?P<name>.*?)\][ \t\r]*+(?:[#;].*)?\Z")
+_SIMPLE_NAME = re.compile(rb"[^][]++")
 # A colon parts only where a blank follows or none stands before: `bind *:80` and `https://...` are no keys. Neither is code.
 _KEY = re.compile(
     rb"(?P<name>(?:[^\s=:(){}<>\"]++(?=:(?!//))|[^\s=:(){}<>\"][^=:(){}<>\"]*+(?==|:(?:[ \t\r]|\Z))))(?P<mark>[=:])[ \t]*+"
