@@ -218,6 +218,12 @@ def test_other_formats(view, folder, path, text, format_, structure):
     assert shown == structure
 
 
+def test_comments_are_known_of_languages_that_there_are():
+    assert set(_OF_LANGUAGE) <= set(LANGUAGE_BY_NAME)
+    without = "astro eex json-lines literate-haskell markdown patch restructuredtext template"
+    assert set(LANGUAGE_BY_NAME) - set(_OF_LANGUAGE) == set(without.split())
+
+
 @pytest.mark.parametrize(
     ("size", "shown"), [(0, "0B"), (1023, "1023B"), (1024, "1KB"), (32_768, "32KB"), (3 << 19, "1.5MB")]
 )
