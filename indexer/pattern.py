@@ -18,6 +18,7 @@ from ctxd.indexer.matching import JOB_SECONDS, MatchJob, MatchResult
 from ctxd.indexer.spelling import BOUNDARIES, NO_BOUNDARIES, one_of_ascii, one_of_utf8, spelled, spelled_for_re
 from ctxd.indexer.syntax import (
     TOO_LARGE,
+    Assertion,
     Chars,
     Choice,
     Group,
@@ -162,8 +163,8 @@ class Pattern:
         return self._rg_arguments(boundaries=False)
 
     def _rg_arguments(self, *, boundaries: bool) -> list[str] | None:
-        # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL.
-        if _names_any_of(self._tree, "\r\0") or self._is_costly:
+        # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL. Version 13 finds no `$^`, which every empty line matches.
+        if _names_any_of(self._tree, "\r\0") or self._is_costly or _asks_for_start_after_end(self._tree):
             return None
         if isinstance(self._tree, Text):
             arguments = ["--fixed-strings", "--case-sensitive", f"--regexp={self._tree.text}"]
@@ -366,3 +367,31 @@ def _names_any_of(node: Node, chars: str) -> bool:
         case Group(inner, _) | Repeat(inner, _, _, _):
             return _names_any_of(inner, chars)
     return False
+
+
+def _asks_for_start_after_end(node: Node) -> bool:
+    """Whether a `^` may stand, in one match, after a `$`."""
+    return _anchors_of(node, after_end=False)[1]
+
+
+def _anchors_of(node: Node, *, after_end: bool) -> tuple[bool, bool]:
+    """Whether there is a `$` in or before `node`, and whether a `^` in it comes after one."""
+    match node:
+        case Assertion(kind):
+            return after_end or kind == "$", after_end and kind == "^"
+        case Sequence(parts):
+            found = False
+            for part in parts:
+                after_end, one = _anchors_of(part, after_end=after_end)
+                found |= one
+            return after_end, found
+        case Choice(options):
+            each = [_anchors_of(option, after_end=after_end) for option in options]
+            return any(one for one, _ in each), any(one for _, one in each)
+        case Repeat(inner, _, most, _) if most != 1:
+            # The second time comes after the first.
+            once, _ = _anchors_of(inner, after_end=after_end)
+            return _anchors_of(inner, after_end=once)
+        case Group(inner, _) | Repeat(inner, _, _, _):
+            return _anchors_of(inner, after_end=after_end)
+    return after_end, False

@@ -38,3 +38,18 @@ def test_lines_of_ten_megabytes_are_searched_as_any_other(folder, home, workers,
         ready(project)
         for query in ("[a ]SKab$", r"c?[1a] ?(?=SK)SKab(?!.)"):
             assert check(project, files, (query, True, True), ripgrep=shutil.which("rg")) == 2, query
+
+
+@pytest.mark.parametrize("query", ["$^", "$(?=[a-k]*)^", "(a|$)^", "($)(^)", "(?:^|$)+", "^$"])
+def test_an_empty_line_is_found_by_anchors_in_any_order(folder, home, workers, query):
+    """ripgrep 13 finds no `$^`."""
+    write_corpus(
+        folder, {"empty.txt": b"\n", "last.txt": b"ab\n\n", "none.txt": b"ab\n", "crlf.txt": b"ab\r\n\r\nab\r\n"}
+    )
+    undo = narrow_always()
+    try:
+        with opened(folder, home, workers) as project:
+            ready(project)
+            assert check(project, {}, (query, True, True), ripgrep=None) >= 3
+    finally:
+        undo()
