@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import embedding
 from ctxd.indexer.chunk_rows import StoredModel, drop_models_but, stored_models
+from ctxd.indexer.semantic_search import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ctxd.indexer.chunk_job import Chunked
     from ctxd.indexer.database import Database
     from ctxd.indexer.vectors import VectorIndex
+
+_PATHS_KEPT = 20_000  # 15 MB
+_PATH_PARTS = 3
 
 
 class ProjectModel:
@@ -83,13 +87,13 @@ class ProjectModel:
                 self._index = VectorIndex(self._database, model.id, model.dimension)
             return self._index
 
-    def encode(self, text: str, stop: Callable[[], bool]) -> Any | None:
-        """The vector of a question by the answering model (float32, its dimension), None where there is none. Raises ModelError."""
-        model = self.answering()
-        if model is None:
+    def meaning(self, text: str, stop: Callable[[], bool]) -> Meaning | None:
+        """What a text means to the answering model, None where there is none. Raises ModelError."""
+        model, index = self.answering(), self.index()
+        if model is None or index is None:
             return None
         if model.specification == embedding.BUILT_IN:
-            return embedding.load(embedding.BUILT_IN).encode([text])[0]
+            return Meaning(embedding.load(embedding.BUILT_IN).encode([text])[0], index, path_vector)
         from ctxd.indexer.chunk_job import EncodeJob
 
         result = self._pool.result(EncodeJob(model.specification, text), stop, urgent=True)
@@ -97,4 +101,12 @@ class ProjectModel:
             raise embedding.ModelError("the model did not answer in time")
         if isinstance(result, str):
             raise embedding.ModelError(result)
-        return result
+        return Meaning(result, index)
+
+
+@functools.lru_cache(maxsize=_PATHS_KEPT)
+def path_vector(path: bytes) -> Any:
+    """What the last folders and the name of a file mean to the built-in model."""
+    name = b"/".join(path.split(b"/")[-_PATH_PARTS:]).rpartition(b".")
+    text = (name[0] or name[2]).decode("utf-8", "replace")
+    return embedding.load(embedding.BUILT_IN).encode([text.replace("-", " ")])[0]

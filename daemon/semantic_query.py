@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.elements import FileElements
     from ctxd.indexer.outline import Definition
     from ctxd.indexer.scope import Scope
-    from ctxd.indexer.semantic_search import ChunkHit
+    from ctxd.indexer.semantic_search import ChunkHit, Meaning
 
 _TELLING_WORTH = 0.3  # of a definition's name for the question, from which on it is shown instead of its chunk
 _FILES_READ_MAX = 200
@@ -84,15 +84,12 @@ class SemanticQuery:
     def ask(self, text: str, limit: int, *, kind: str | None = None, whole_elements: bool = False) -> Iterator[Answer]:
         """Answers, best first, lazily; scores never rise. `kind` wants elements of that type only."""
         question = Question(text)
-        vector = self._vector(text)
-        index = None if vector is None else self.project.model.index()
         found = self.project.semantic.ask(
             question,
             self.scope,
             self.call.stop,
             limit=_FILES_READ_MAX if kind is not None else limit,
-            vectors=index,
-            vector=vector,
+            meaning=self._meaning(text),
             takes=self._takes,
         )
         ceiling = 1.0
@@ -116,10 +113,8 @@ class SemanticQuery:
         """Chunks like a piece of code, most alike first: by their vectors, and by how much of the snippet's words they hold."""
         text = snippet[:_SNIPPET_CHARS_MAX]
         wanted = Counter(tokens(text))
-        vector = self._vector(text)
-        index = None if vector is None else self.project.model.index()
         found = self.project.semantic.like(
-            text, self.scope, count=_COMPARED, vectors=index, vector=vector, takes=self._takes
+            text, self.scope, count=_COMPARED, meaning=self._meaning(text), takes=self._takes
         )
         answers = []
         for hit in found:
@@ -136,9 +131,9 @@ class SemanticQuery:
             answers.append(dataclasses.replace(_answer(elements, (hit.start_line, hit.end_line), one), score=score))
         yield from sorted(answers, key=lambda one: (-one.score, one.path, one.start_line))
 
-    def _vector(self, text: str) -> Any | None:
+    def _meaning(self, text: str) -> Meaning | None:
         try:
-            return self.project.model.encode(text, self.call.stop)
+            return self.project.model.meaning(text, self.call.stop)
         except ModelError as error:
             self.model_problem = str(error)
             return None

@@ -73,3 +73,11 @@ def quantised(vectors: Any) -> list[bytes]:
     largest[largest == 0] = 1
     rows = np.rint(vectors * (127 / largest)).astype(np.int8)
     return [row.tobytes() for row in rows]
+
+
+def normalised(vector: bytes) -> Any:
+    """A quantised vector as float32 of length 1."""
+    import numpy as np
+
+    row = np.frombuffer(vector, np.int8).astype(np.float32)
+    return row / (np.linalg.norm(row) or 1)

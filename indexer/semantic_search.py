@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
+from ctxd.indexer.embedding import normalised, quantised
 from ctxd.indexer.outline import definition_places
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
 from ctxd.indexer.text_search import Search
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.file_table import FileTable
     from ctxd.indexer.scope import Scope
     from ctxd.indexer.symbol_search import SymbolSearch
-    from ctxd.indexer.vectors import VectorIndex
+    from ctxd.indexer.vectors import Near, VectorIndex
 
 CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
 _NAMED_FILES_MAX = 1_000
@@ -47,6 +48,7 @@ _KIND_WORTH = {
     **dict.fromkeys(("function", "method", "macro"), 0.8),
 }
 _OTHER_WORTH = 0.3
+_PATH_WEIGHT = 0.5  # of a path's words beside a chunk's
 _FEW_DEFINITIONS = 3  # a name defined in more files tells less of each
 _VERSIONS_AFTER = 3
 _PREFIX_SHARE = 0.6
@@ -75,6 +77,36 @@ class Found:
     """How much each part of the question weighs; sums to 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a question means to a model: its vector (float32 of length 1), and the vectors to compare it with."""
+
+    vector: Any
+    index: VectorIndex
+    of_path: Callable[[bytes], Any] | None = None
+    """The vector of a path's words, where the model gives one quickly."""
+
+    def nearest(self, count: int, contents: frozenset[int] | None) -> list[Near]:
+        return self.index.nearest(self.vector, count, contents)
+
+    def cosine(self, near: Near, path: bytes) -> float:
+        """Of the question to a chunk that also says where it stands: a path tells what a chunk is part of.
+
+        The vectors that are kept know nothing of paths, so that a renamed file keeps its own.
+        """
+        if self.of_path is None:
+            return near.cosine
+        where = self.of_path(path)
+        own = normalised(near.vector)
+        both = math.sqrt(1 + _PATH_WEIGHT**2 + 2 * _PATH_WEIGHT * float(own @ where))
+        return (near.cosine + _PATH_WEIGHT * float(where @ self.vector)) / both
+
+    def of_chunks(self, chunk_ids: list[int]) -> dict[int, float]:
+        """The cosine of the question to each chunk."""
+        found = self.index.of_chunks(quantised(self.vector[None])[0], chunk_ids)
+        return {id_: cosine for id_, cosine, _ in found}
+
+
 class SemanticSearch:
     """Answers over one project. Thread-safe."""
 
@@ -94,32 +126,41 @@ class SemanticSearch:
         stop: Callable[[], bool],
         *,
         limit: int,
-        vectors: VectorIndex | None = None,
-        vector: Any = None,
+        meaning: Meaning | None = None,
         takes: Callable[[bytes], bool] = lambda _path: True,
     ) -> Found:
-        """Up to `limit` chunks: one of each file, then more of the same files. `vector` is the question's (float32), where `vectors` are there.
+        """Up to `limit` chunks: one of each file, then more of the same files. `takes` leaves out files by their path."""
+        candidates, rarity = self.candidates(question, scope, stop, meaning=meaning, takes=takes)
+        ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=meaning is not None)
+        order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
+        best = [(ranks[at], *candidates[at]) for at in order]
+        return Found(self._chunks_of(question, best, rarity, limit, meaning), rarity)
 
-        `takes` leaves out files by their path.
-        """
+    def candidates(
+        self,
+        question: Question,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        meaning: Meaning | None,
+        takes: Callable[[bytes], bool] = lambda _path: True,
+    ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
+        """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
         asked = _Asked(self, question, scope, takes)
         rarity, worded = self._by_words(question, asked.contents)
         for _, content_id, score in worded:
             if (one := asked.evidence(content_id)) is not None:
                 one.bm25.append(score)
-        if vectors is not None:
-            for near in vectors.nearest(vector, CANDIDATE_CHUNKS, asked.contents):
+        if meaning is not None:
+            for near in meaning.nearest(CANDIDATE_CHUNKS, asked.contents):
                 if (one := asked.evidence(near.content_id)) is not None:
-                    one.cosines.append(near.cosine)
+                    one.cosines.append(meaning.cosine(near, one.path))
         if not stop():
             self._by_file_name(question, asked, rarity, stop)
             self._by_definition(question, asked, stop)
         candidates = list(asked.by_content.items())
         self._add_facts(candidates)
-        ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=vectors is not None)
-        order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
-        best = [(ranks[at], *candidates[at]) for at in order]
-        return Found(self._chunks_of(question, best, rarity, limit, vectors, vector), rarity)
+        return candidates, rarity
 
     def like(
         self,
@@ -127,25 +168,22 @@ class SemanticSearch:
         scope: Scope,
         *,
         count: int,
-        vectors: VectorIndex | None = None,
-        vector: Any = None,
+        meaning: Meaning | None = None,
         takes: Callable[[bytes], bool] = lambda _path: True,
     ) -> list[ChunkHit]:
         """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
         found: dict[int, tuple[int, float | None]] = {}
         question = Question(" ".join(dict.fromkeys(tokens(text))))
         asked = _Asked(self, question, scope, takes)
-        if vectors is not None:
-            for near in vectors.nearest(vector, count, asked.contents):
+        if meaning is not None:
+            for near in meaning.nearest(count, asked.contents):
                 found[near.chunk_id] = (near.content_id, near.cosine)
         _, worded = self._by_words(question, asked.contents)
         for id_, content_id, _ in worded[:count]:
             found.setdefault(id_, (content_id, None))
         unknown = [id_ for id_, (_, cosine) in found.items() if cosine is None]
-        if vectors is not None and unknown:
-            from ctxd.indexer.embedding import quantised
-
-            for id_, cosine in vectors.cosines(quantised(vector[None])[0], unknown):
+        if meaning is not None and unknown:
+            for id_, cosine in meaning.of_chunks(unknown).items():
                 found[id_] = (found[id_][0], cosine)
         hits = []
         with self.database.reader() as connection:
@@ -273,8 +311,7 @@ class SemanticSearch:
         best: list[tuple[float, int, Evidence]],
         rarity: dict[str, float],
         limit: int,
-        vectors: VectorIndex | None,
-        vector: Any,
+        meaning: Meaning | None,
     ) -> list[ChunkHit]:
         """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`."""
         looked_for = " OR ".join(map(_quoted, question.words))
@@ -302,11 +339,8 @@ class SemanticSearch:
                     ).fetchall()
                 )
         cosines: dict[int, float] = {}
-        if vectors is not None:
-            from ctxd.indexer.embedding import quantised
-
-            ids = [id_ for chunks in rows.values() for id_, _, _ in chunks]
-            cosines = dict(vectors.cosines(quantised(vector[None])[0], ids))
+        if meaning is not None:
+            cosines = meaning.of_chunks([id_ for chunks in rows.values() for id_, _, _ in chunks])
         most_words = max(by_words.values(), default=0.0) or 1.0
         most_near = max(cosines.values(), default=0.0) or 1.0
         firsts: list[ChunkHit] = []

@@ -23,6 +23,8 @@ class Near(NamedTuple):
     chunk_id: int
     content_id: int
     cosine: float
+    vector: bytes
+    """Quantised."""
 
 
 class VectorIndex:
@@ -83,19 +85,19 @@ class VectorIndex:
             narrowed = np.argpartition(apart, NARROWED)[:NARROWED]
             chunk_ids, content_ids = chunk_ids[narrowed], content_ids[narrowed]
         of_chunk = dict(zip(chunk_ids.tolist(), content_ids.tolist(), strict=True))
-        found = self.cosines(quantised(vector[np.newaxis])[0], sorted(of_chunk))
+        found = self.of_chunks(quantised(vector[np.newaxis])[0], sorted(of_chunk))
         found.sort(key=lambda one: -one[1])
-        return [Near(id_, of_chunk[id_], cosine) for id_, cosine in found[:count]]
+        return [Near(id_, of_chunk[id_], cosine, own) for id_, cosine, own in found[:count]]
 
-    def cosines(self, vector: bytes, chunk_ids: list[int]) -> list[tuple[int, float]]:
-        """The cosine of chunks to a quantised vector; what has no vector, or one of zeros, is left out."""
+    def of_chunks(self, vector: bytes, chunk_ids: list[int]) -> list[tuple[int, float, bytes]]:
+        """Chunks, their cosine to a quantised vector and their own; what has no vector, or one of zeros, is left out."""
         with self._database.reader() as connection:
             rows = connection.execute(
-                f"""SELECT chunk_id, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?))
+                f"""SELECT chunk_id, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)), vector
                     FROM vector_{self.model_id} WHERE chunk_id IN (SELECT value FROM json_each(?))""",
                 (vector, json.dumps(chunk_ids)),
             ).fetchall()
-        return [(id_, cosine) for id_, cosine in rows if cosine is not None]
+        return [row for row in rows if row[1] is not None]
 
     def _signs_of(self, vectors: Any) -> Any:
         """The signs of rows as rows of 64-bit words."""
