@@ -48,6 +48,7 @@ class Marked(NamedTuple):
     marker: str
     section: int
     """Index of its Section; -1 is what stands before the first."""
+    line: int
     start: int
     end: int
     body_start: int
@@ -156,7 +157,7 @@ class Document:
         sections = self.structure.sections
         if not wanted:
             end = next((one.start for one in sections if one.kind == "section"), len(self.text))
-            return [Marked("", -1, 0, end, end)]
+            return [Marked("", -1, 1, 0, end, end)]
         return [
             self._marked(index)
             for index, one in enumerate(sections)
@@ -195,11 +196,11 @@ class Document:
         if section.kind == "key":
             start, end = self.lines_around(section.start, section.end)
             _, body_start = self.lines_around(section.name_start, section.name_end)
-            return Marked(".".join(section.names), index, start, end, body_start)
+            return Marked(".".join(section.names), index, section.line, start, end, body_start)
         written = self.text[section.name_start : section.name_end].decode("utf-8", "replace")
         brackets = self.text.count(b"[", section.start, section.name_start)
         marker = "[" * brackets + written + "]" * brackets
-        return Marked(marker, index, section.start, section.end, section.body_start)
+        return Marked(marker, index, section.line, section.start, section.end, section.body_start)
 
     def _bare(self, name: str) -> str:
         name = name.strip()

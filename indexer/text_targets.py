@@ -30,6 +30,7 @@ OTHERS_MAX = 20
 """Lines that are told of where else a target could have been."""
 _SIMILAR_MAX = 3
 _SIMILAR_OF_MAX = 5_000  # so many lines are compared: each costs 20 microseconds
+_SIMILAR_BYTES_MAX = 1 << 20
 _SIMILAR_CHARACTERS_MAX = 200
 
 
@@ -106,20 +107,20 @@ def heading_to_read(document: Document, text: str, *, children: bool = True) -> 
     """
     found = _headings(document, text)
     end = found[0].end if children else document.next_heading(found[0].start)
-    return _first(document, [one.start for one in found], found[0].start, end)
+    return _first(document, _lines(found), found[0].start, end)
 
 
 def anchor_to_read(document: Document, id_: str) -> Place:
     """From an explicit id, or the heading that code hosts give it, to the next heading."""
-    starts, heading = _anchor(document, id_)
-    end = document.next_heading(heading.start if heading is not None else starts[0])
-    return _first(document, starts, starts[0], end)
+    lines, start, heading = _anchor(document, id_)
+    end = document.next_heading(heading.start if heading is not None else start)
+    return _first(document, lines, start, end)
 
 
 def section_to_read(document: Document, name: str) -> Place:
     """From a section's marker to the next; of a key of JSON or YAML all of its lines."""
     found = _sections(document, name)
-    return _first(document, [one.start for one in found], found[0].start, found[0].end)
+    return _first(document, _lines(found), found[0].start, found[0].end)
 
 
 def lines_around_text(document: Document, query: str, lines: int) -> Place:
@@ -141,7 +142,7 @@ def by_heading(document: Document, heading: str) -> Place:
             [*_similar("heading", heading, _marked(document)), _look("all headings")],
         )
     found = _headings(document, heading)
-    return _first(document, [one.start for one in found], found[0].start, found[0].body_start)
+    return _first(document, _lines(found), found[0].start, found[0].body_start)
 
 
 def by_anchor(document: Document, id_: str) -> Place:
@@ -149,11 +150,11 @@ def by_anchor(document: Document, id_: str) -> Place:
 
     Insertions go after it, and after the heading where the anchor stands right above one.
     """
-    starts, heading = _anchor(document, id_)
-    start, end = document.lines_around(starts[0], starts[0])
+    lines, start, heading = _anchor(document, id_)
+    start, end = document.lines_around(start, start)
     if heading is not None and heading.start <= start:
         start, end = heading.start, heading.body_start
-    return _first(document, starts, start, end)._replace(insert_at=heading.body_start if heading is not None else end)
+    return _first(document, lines, start, end)._replace(insert_at=heading.body_start if heading is not None else end)
 
 
 def by_section(document: Document, name: str) -> Place:
@@ -162,7 +163,7 @@ def by_section(document: Document, name: str) -> Place:
     """
     found = _sections(document, name)
     section = found[0]
-    place = _first(document, [one.start for one in found], section.start, _own_end(document, section))
+    place = _first(document, _lines(found), section.start, _own_end(document, section))
     return place._replace(insert_at=section.body_start if section.section >= 0 else place.end)
 
 
@@ -185,7 +186,7 @@ def by_key(document: Document, name: str, key: str) -> Place:
     is_alone = _BEFORE_KEY.fullmatch(before) is not None and _AFTER_VALUE.fullmatch(after) is not None
     if not is_alone:
         start, end = first.start, first.end
-    return _first(document, [one.start for one in found], start, end, whole_lines=is_alone)
+    return _first(document, _lines(found), start, end, whole_lines=is_alone)
 
 
 def by_text(document: Document, text: str) -> Place:
@@ -194,34 +195,37 @@ def by_text(document: Document, text: str) -> Place:
     start = document.text.find(needle)
     if start < 0:
         raise TargetError(f"Target not found: text {_short(text)}", _similar_text(document, text))
-    others = []
-    at = start + len(needle)
-    while len(others) < OTHERS_MAX and (at := document.text.find(needle, at)) >= 0:
-        others.append(at)
-        at += len(needle)
-    place = _first(document, [start, *others], start, start + len(needle), whole_lines=False)
+    line, at = document.line_of(start), start
+    lines = [line]
+    while len(lines) <= OTHERS_MAX and (found := document.text.find(needle, at + len(needle))) >= 0:
+        line += document.text.count(b"\n", at, found)
+        lines.append(line)
+        at = found
+    place = _first(document, lines, start, start + len(needle), whole_lines=False)
     return place._replace(match_count=document.text.count(needle))
 
 
 def by_pattern(document: Document, pattern: Pattern, written: str, stop: Callable[[], bool]) -> Place:
     """The first match of a pattern that is compiled from `written`. Insertions go right after it."""
+    text = document.text
     search = Search(stop)
-    first, others, count, is_exact = None, [], 0, True
-    for line_start, line_end, _, _ in matching_lines(pattern, b"", document.text, search, 0):
+    first, lines, count = None, [], 0
+    line, counted = 1, 0
+    for line_start, line_end, _, _ in matching_lines(pattern, b"", text, search, 0):
         if first is None and pattern.undecided:
             break
-        for start, end in pattern.matches_in_line(document.text[line_start:line_end]):
+        line += text.count(b"\n", counted, line_start)
+        counted = line_start
+        for start, end in pattern.matches_in_line(text[line_start:line_end]):
             count += 1
-            if first is None:
-                first = (line_start + start, line_start + end)
-            elif len(others) < OTHERS_MAX:
-                others.append(line_start)
+            first = first or (line_start + start, line_start + end)
+            if len(lines) <= OTHERS_MAX:
+                lines.append(line)
         if count >= COUNT_MAX:
-            is_exact = False
             break
-    is_exact = is_exact and search.stopped_at is None and not pattern.undecided
+    is_exact = count < COUNT_MAX and search.stopped_at is None and not pattern.undecided
     if first is not None:
-        place = _first(document, [first[0], *others], *first, whole_lines=False)
+        place = _first(document, lines, *first, whole_lines=False)
         return place._replace(match_count=count, count_is_exact=is_exact)
     if not is_exact:
         raise TargetError(
@@ -235,15 +239,15 @@ def by_pattern(document: Document, pattern: Pattern, written: str, stop: Callabl
 # What they share
 
 
-def _first(document: Document, starts: Sequence[int], start: int, end: int, *, whole_lines: bool = True) -> Place:
-    """The place `start:end`, which is the first of those that start at `starts`; insertions go after it."""
-    line, counted = document.line_of(start), start
-    others = []
-    for other in starts[1 : OTHERS_MAX + 1]:
-        others.append((others[-1] if others else line) + document.text.count(b"\n", counted, other))
-        counted = other
-    last = line + document.text.count(b"\n", start, max(start, end - 1))
-    return Place(start, end, end, whole_lines, line, last, len(starts), tuple(others))
+def _first(document: Document, lines: Sequence[int], start: int, end: int, *, whole_lines: bool = True) -> Place:
+    """The place `start:end`, which is the first of those at `lines`; insertions go after it."""
+    first = document.line_of(start)
+    last = first + document.text.count(b"\n", start, max(start, end - 1))
+    return Place(start, end, end, whole_lines, first, last, len(lines), tuple(lines[1 : OTHERS_MAX + 1]))
+
+
+def _lines(found: Iterable[Section | Marked]) -> list[int]:
+    return [one.line for one in found]
 
 
 def _headings(document: Document, asked: str) -> list[Section]:
@@ -285,17 +289,18 @@ def _level_and_title(heading: str) -> tuple[int, str]:
     return level, without_id(title)[0]
 
 
-def _anchor(document: Document, id_: str) -> tuple[list[int], Section | None]:
-    """Where an anchor stands, and others of the same id; the heading that it leads to, or is made of."""
+def _anchor(document: Document, id_: str) -> tuple[list[int], int, Section | None]:
+    """Lines of the anchors of an id, where the first one starts, and the heading that it leads to, or is made of."""
     if document.language != "markdown":
         raise _only_in("an anchor", "Markdown")
     wanted = id_.removeprefix("#")
     explicit = [one for one in document.structure.anchors if one.id == wanted]
     if explicit:
-        return [document.start_of_line(one.line) for one in explicit], document.heading_at(explicit[0])
+        start = document.start_of_line(explicit[0].line)
+        return [one.line for one in explicit], start, document.heading_at(explicit[0])
     if wanted in document.slugs:
         heading = document.headings[document.slugs.index(wanted)]
-        return [heading.start], heading
+        return [heading.line], heading.start, heading
     ids = [(one.id, one.line) for one in document.structure.anchors]
     ids += [(slug, one.line) for slug, one in zip(document.slugs, document.headings, strict=True)]
     raise TargetError(
@@ -308,7 +313,7 @@ def _sections(document: Document, name: str) -> list[Marked]:
         raise _only_in("a section", "configuration files (INI, TOML, YAML, JSON and the like)")
     found = document.sections_named(name)
     if not found:
-        markers = [(one.marker, document.line_of(one.start)) for one in document.markers[:_SIMILAR_OF_MAX]]
+        markers = [(one.marker, one.line) for one in document.markers[:_SIMILAR_OF_MAX]]
         raise TargetError(
             f"Target not found: section {_short(name)}",
             [*_similar("section", name, markers), _look("all sections")],
@@ -367,7 +372,7 @@ def _similar_text(document: Document, text: str) -> list[str]:
     """About the lines that come nearest to the first line of a text."""
     wanted = next((line for line in text.split("\n") if line.strip()), "").strip()
     lines = []
-    for number, line in enumerate(document.text.split(b"\n", _SIMILAR_OF_MAX)[:_SIMILAR_OF_MAX], 1):
+    for number, line in enumerate(document.text[:_SIMILAR_BYTES_MAX].split(b"\n")[:_SIMILAR_OF_MAX], 1):
         if stripped := line[: _SIMILAR_CHARACTERS_MAX * 4].decode("utf-8", "replace").strip():
             lines.append((stripped, number))
     found = _similar("text", wanted, lines) if wanted else []

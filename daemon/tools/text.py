@@ -229,11 +229,7 @@ def _parts(document: Document, path: bytes) -> Iterator[tuple[str, int, Any]]:
     """Of each part of an outline the list it belongs to, its line, and what is shown."""
     if document.language not in PROSE:
         for marked in document.markers:
-            yield (
-                "sections",
-                (line := document.line_of(marked.start)),
-                {"marker": cut(marked.marker, 0, 0)[0], "line": line},
-            )
+            yield "sections", marked.line, {"marker": cut(marked.marker, 0, 0)[0], "line": marked.line}
         for line in blank_runs(document.text):
             yield "blankLineGroups", line, line
         language = languages.language_of(path)
