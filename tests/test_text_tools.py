@@ -449,6 +449,15 @@ def test_a_part_of_very_long_lines_is_cut_between_lines_else_within_one(view, fo
     assert "line 2 is cut, as it is very long" in found["suggestion"]
 
 
+def test_a_match_in_a_very_long_line_is_read_with_what_is_around_it(view, folder):
+    write(folder, {"a.js": "ß" * 100_000 + " needle " + "ü" * 100_000})
+    found = read(view, {"search": {"query": "needle"}}, "a.js")
+    before, _, after = found["content"].partition(" needle ")
+    assert (set(before), set(after), found["truncated"]) == ({"ß"}, {"ü"}, True)
+    assert 9_000 < len(before) < 11_000
+    assert 25_000 < len(after) < 31_000
+
+
 def test_empty_parts_have_no_lines(view, folder):
     write(folder, {"a.md": "```\n```\n\nx\n"})
     found = read(view, {"codeBlock": {"index": 0}}, "a.md")

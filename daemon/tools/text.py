@@ -448,7 +448,7 @@ class BlockIndex(CamelParams):
 
 class SearchText(CamelParams):
     query: Annotated[str, Field(min_length=1, max_length=100_000)]
-    context_lines: Annotated[int, Field(ge=0, le=1_000)] = 10
+    context_lines: Annotated[int, Field(ge=0, le=(READ_LINES_MAX - 1) // 2)] = 10  # so that the match is not cut off
 
 
 class Target(CamelParams):
@@ -520,30 +520,40 @@ def text_read(call: Call, params: ReadParams) -> dict[str, Any]:
     file = read_text_file(call, params.file_path)
     text = file.document.text
     place = _place(file.document, params.target)
+    start = _start(file.document, params.target, place)
     end = file.document.start_of_line(min(place.end_line, place.start_line + READ_LINES_MAX - 1) + 1)
-    end = max(place.start, min(end, place.end))
-    if end > place.start and text.endswith(b"\n", 0, end):
+    end = max(start, min(end, place.end))
+    if end > start and text.endswith(b"\n", 0, end):
         end -= 1
-    shown_to = end_that_fits(text, place.start, end, READ_BYTES_MAX)
-    total = place.end_line - place.start_line + 1
+    shown_to = end_that_fits(text, start, end, READ_BYTES_MAX)
     shown = place.start_line + text.count(b"\n", place.start, shown_to)
-    truncated = shown_to < end or shown < place.end_line
+    truncated = start > place.start or shown_to < end or shown < place.end_line
     answer: dict[str, Any] = {
         "filePath": absolute(call, file.path),
         "target": params.target.model_dump(by_alias=True, exclude_unset=True, exclude_none=True),
         "range": {"startLine": place.start_line, "endLine": place.end_line},
-        "content": text[place.start : shown_to].decode(),
+        "content": text[start:shown_to].decode(),
         "truncated": truncated,
     }
     if truncated:
-        is_cut = shown_to < end and not text.startswith(b"\n", shown_to)
+        is_cut = start > place.start or (shown_to < end and not text.startswith(b"\n", shown_to))
         rest = f"line {shown} is cut, as it is very long" if is_cut else f"content ends with line {shown}"
-        answer["totalLines"] = total
+        answer["totalLines"] = place.end_line - place.start_line + 1
         answer["suggestion"] = f"Use TextInspect to find specific subsections, or target by line range: {rest}"
     if place.match_count > 1:
         answer["matchCount"] = place.match_count
         answer["otherLines"] = list(place.other_lines)
     return {**answer, "hash": file.hash}
+
+
+def _start(document: Document, target: Target, place: Place) -> int:
+    """Where the content begins: with the place, but not far before a match in very long lines."""
+    if target.search is None or place.end - place.start <= READ_BYTES_MAX:
+        return place.start
+    start = max(place.start, text_targets.by_text(document, target.search.query).start - READ_BYTES_MAX // 4)
+    while document.text[start] & 0xC0 == 0x80:  # within a character
+        start += 1
+    return start
 
 
 def _place(document: Document, target: Target) -> Place:
