@@ -1,6 +1,7 @@
 """Fit the weights of indexer/ranking.json on annotated repositories.
 
     python training/fit_ranker.py REPOSITORIES ANNOTATIONS [--home FOLDER] [--write]
+    python training/fit_ranker.py REPOSITORIES ANNOTATIONS [--home FOLDER] [--write] --scores
 
 REPOSITORIES holds a folder for each repository, at the revision that its annotations are of; ANNOTATIONS holds `repos.json`
 (`name`, `benchmark_root`) and `annotations/NAME.json` (queries with their relevant files), as semble's public benchmark has them.
@@ -8,8 +9,9 @@ Everything is asked of the product's own index and evidence. Prints NDCG@10 with
 three shuffles), with a model and without; --write fits on all and writes the file. Deterministic, but for the order of equals.
 
 The loss is listwise (softmax cross-entropy over a query's candidates; Cao et al., "Learning to rank", 2007), with an L2 penalty; two sets of
-weights, for names and for sentences. What a score says is fitted on right first results against what the same index answers to
-the questions of other repositories, and against the chunks of other files.
+weights, for names and for sentences. With --scores what a score says is fitted instead, given the ranking: a logistic curve over right
+first results against the first results that the same index gives to questions about other repositories, moved so that as many of the one get
+0.7 or more as of the other less.
 """
 
 import argparse
@@ -26,23 +28,21 @@ import numpy as np
 
 from ctxd.daemon.config import Settings
 from ctxd.daemon.project import Project
-from ctxd.daemon.semantic_query import SemanticQuery
-from ctxd.daemon.tool import Call
-from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
 from ctxd.indexer.database import Database
 from ctxd.indexer.decode import decode
 from ctxd.indexer.programs import find_programs
 from ctxd.indexer.scope import Scope
-from ctxd.indexer.semantic_ranking import FEATURES, Question, calibrated, coverage, features, stem_match
+from ctxd.indexer.semantic_ranking import FEATURES, Question, coverage, features, stem_match
 
 RANKING = Path(__file__).parent.parent / "indexer" / "ranking.json"
+KINDS = ("with_vectors", "without_vectors")
+SIGNS = ("one", "told", "name", "defines", "cosine")
 FOLDS, SHUFFLES = 5, 3
 L2 = 1e-3
 STEPS, RATE, SHARPNESS = 300, 0.05, 3.0
 CANDIDATES_MAX = 60  # of a query, in fitting: those with the most evidence
 FOREIGN_QUESTIONS = 20  # of other repositories, put to each
-RIGHT_SHARE = 0.9  # of right first results that should score SURE or more, and of others that should score less
 SURE = 0.7
 
 
@@ -52,12 +52,16 @@ def main():
     parser.add_argument("annotations", type=Path)
     parser.add_argument("--home", type=Path, help="where indexes are kept from one run to the next")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--scores", action="store_true")
     options = parser.parse_args()
     home = options.home or Path(tempfile.mkdtemp(prefix="ctxd-fit-"))
     queries = read_queries(options.repositories, options.annotations)
+    if options.scores:
+        fit_scores(queries, home, write=options.write)
+        return
     asked = gather(queries, home)
     fitted = {}
-    for kind in ("with_vectors", "without_vectors"):
+    for kind in KINDS:
         rows = [one[kind] for one in asked]
         print(kind, held_out(asked, rows))
         fitted[kind] = fit(rows)
@@ -84,8 +88,30 @@ def read_queries(repositories, annotations):
 
 def gather(queries, home):
     """For each query its candidates' features with and without vectors, and which are right."""
-    workers = WorkerPool(os.cpu_count() or 1)
     asked = []
+    for project, of_repository in opened(queries, home):
+        for query in of_repository:
+            question = Question(query["query"])
+            row = {**query, "is_name": question.is_name}
+            for kind in KINDS:
+                meaning = project.model.meaning(query["query"], lambda: False) if kind == "with_vectors" else None
+                candidates, rarity = project.semantic.candidates(question, Scope(), lambda: False, meaning=meaning)
+                evidence = [one for _, one in candidates]
+                values = features(question, evidence, rarity)
+                paths = [os.fsdecode(one.path) for one in evidence]
+                hits = [[same_path(path, target) for path in paths] for target in query["targets"]]
+                row[kind] = {
+                    "is_name": question.is_name,
+                    "x": np.array([[one[name] for name in FEATURES] for one in values]).reshape(-1, len(FEATURES)),
+                    "hits": np.array(hits, bool).reshape(len(query["targets"]), -1),
+                }
+            asked.append(row)
+    return asked
+
+
+def opened(queries, home):
+    """Each repository as a project with all of its index, and the queries about it."""
+    workers = WorkerPool(os.cpu_count() or 1)
     by_repository = defaultdict(list)
     for query in queries:
         by_repository[query["repository"]].append(query)
@@ -106,28 +132,65 @@ def gather(queries, home):
             if project.queue.problem:
                 raise SystemExit(project.queue.problem)
             time.sleep(0.1)
-        for query in of_repository:
-            question = Question(query["query"])
-            row = {**query, "is_name": question.is_name}
-            for kind in ("with_vectors", "without_vectors"):
-                meaning = project.model.meaning(query["query"], lambda: False) if kind == "with_vectors" else None
-                candidates, rarity = project.semantic.candidates(question, Scope(), lambda: False, meaning=meaning)
-                evidence = [one for _, one in candidates]
-                values = features(question, evidence, rarity)
-                paths = [os.fsdecode(one.path) for one in evidence]
-                row[kind] = {
-                    "is_name": question.is_name,
-                    "x": np.array([[one[name] for name in FEATURES] for one in values]).reshape(-1, len(FEATURES)),
-                    "hits": np.array([[same_path(path, target) for path in paths] for target in query["targets"]], bool).reshape(
-                        len(query["targets"]), -1
-                    ),
-                }
-            asked.append(row)
+        yield project, of_repository
         project.close()
         database.close()
         print(f"{name}: {len(of_repository)} queries", flush=True)
     workers.close()
-    return asked
+
+
+def fit_scores(queries, home, *, write):
+    """The curve of semantic_ranking.calibrated, for each kind of ranking."""
+    right, other = {kind: [] for kind in KINDS}, {kind: [] for kind in KINDS}
+    dice = random.Random(0)
+    for project, of_repository in opened(queries, home):
+        foreign = [query for query in queries if query["repository"] != of_repository[0]["repository"]]
+        for query in of_repository + dice.sample(foreign, FOREIGN_QUESTIONS):
+            own = query["repository"] == of_repository[0]["repository"]
+            for kind in KINDS:
+                question = Question(query["query"])
+                meaning = project.model.meaning(query["query"], lambda: False) if kind == "with_vectors" else None
+                found = project.semantic.ask(question, Scope(), lambda: False, limit=3, meaning=meaning)
+                for hit in found.hits[:1] if own else found.hits:
+                    is_right = own and any(same_path(os.fsdecode(hit.path), target) for target in query["targets"])
+                    if is_right or not own:
+                        (right if is_right else other)[kind].append(_signs(project, question, found, hit))
+    curves = {}
+    for kind in KINDS:
+        x = np.array(right[kind] + other[kind])
+        y = np.array([1.0] * len(right[kind]) + [0.0] * len(other[kind]))
+        weights = _logistic(x, y)
+        values = x @ weights
+        rights, others = np.sort(values[y == 1]), np.sort(values[y == 0])
+        # Where the share of right results below is that of the others above.
+        cut = min(rights, key=lambda one: abs((rights < one).mean() - (others >= one).mean()))
+        weights[0] += math.log(SURE / (1 - SURE)) - cut
+        print(
+            f"{kind}: {(rights >= cut).mean():.1%} of {len(rights)} right first results score {SURE} or more,"
+            f" {(others < cut).mean():.1%} of {len(others)} results for other repositories' questions less"
+        )
+        curves[kind] = dict(zip(SIGNS if kind == "with_vectors" else SIGNS[:-1], np.round(weights, 3).tolist(), strict=False))
+    if write:
+        RANKING.write_text(json.dumps({**json.loads(RANKING.read_text()), "calibration": curves}, indent=1) + "\n")
+        print(f"written: {RANKING}")
+
+
+def _signs(project, question, found, hit):
+    text = decode((Path(os.fsdecode(project.root)) / os.fsdecode(hit.path)).read_bytes())[1].decode()
+    told = coverage(question, hit.path, "\n".join(text.split("\n")[hit.start_line - 1 : hit.end_line]), found.rarity)
+    by_name, covered = stem_match(question, hit.path, found.rarity)
+    return [1.0, told, by_name * covered, hit.defines, hit.cosine or 0.0]
+
+
+def _logistic(x, y):
+    """Weights of a logistic regression, right and other results counting the same; none below zero but the first."""
+    share = np.where(y == 1, 0.5 / y.sum(), 0.5 / (len(y) - y.sum()))
+    weights = np.zeros(x.shape[1])
+    for _ in range(20_000):
+        slope = ((1 / (1 + np.exp(-(x @ weights))) - y) * share) @ x + 1e-3 * weights
+        weights -= 2.0 * slope
+        weights[1:] = np.maximum(weights[1:], 0)
+    return weights
 
 
 def same_path(one, other):
