@@ -1,18 +1,13 @@
 """Mine pairs that teach which words of prose go with which words of code: `python training/mine.py FOLDER`.
 
-Fetches the packages of packages.tsv into FOLDER/archives, parses their sources as the index does, and writes FOLDER/pairs.jsonl.gz,
-a definition a line: `package`, `language`, `doc` (the first sentence of its documentation, "" where there is none), `name`,
-`path` (the last names of its path) and `body` (its source without the documentation, cut at BODY_CHARACTERS_MAX).
-
-Two runs write the same pairs: files are sampled by the hashes of their paths.
+Fetches the packages of packages.tsv into FOLDER/archives, parses their sources as the index does, and writes FOLDER/pairs.jsonl.gz
+(pairs.py). Two runs write the same pairs: files are sampled by the hashes of their paths.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -20,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 from packages import archives_of, named_packages, source_files
+from pairs import BODY_CHARACTERS_MAX, Pair, write_pairs
 
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import language_of
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from ctxd.indexer.outline import Definition
 
 PARSE_SECONDS = 5.0
-BODY_CHARACTERS_MAX = 1_600  # about a chunk of the index
 BODY_BYTES_MIN = 120
 BODY_BYTES_MAX = 20_000
 DEFINITIONS_OF_A_FILE_MAX = 60
@@ -42,6 +37,7 @@ SENTENCE_CHARACTERS_MAX = 260
 SENTENCE_WORDS_MIN = 3
 DOC_LINES_MAX = 60  # between the first line of a documentation and its definition
 PATH_NAMES = 3
+LINES_AFTER_MAX = 100
 
 _KINDS = frozenset(("function", "method", "class", "interface", "struct", "enum", "trait", "module", "type"))
 _MARK = re.compile(
@@ -59,8 +55,8 @@ _NO_DOC = re.compile(
 )
 
 
-def pairs_of(package: Package, folder: str) -> list[dict[str, str]]:
-    pairs = []
+def pairs_of(package: Package, folder: str) -> list[Pair]:
+    pairs: list[Pair] = []
     for path, data in source_files(archives_of(package, folder)):
         language = language_of(path.encode("utf-8", "surrogateescape"), data)
         _, text = decode(data)
@@ -72,13 +68,27 @@ def pairs_of(package: Package, folder: str) -> list[dict[str, str]]:
             continue
         lines = text.decode("utf-8").split("\n")
         path_words = " ".join(path.rsplit(".", 1)[0].split("/")[-PATH_NAMES:])
-        of_file = [
-            {"package": package.name, "language": language.name, "doc": doc, "name": definition.name, "path": path_words, "body": body}
-            for definition in outline.definitions
-            if definition.kind in _KINDS and BODY_BYTES_MIN <= definition.end_byte - definition.start_byte <= BODY_BYTES_MAX
-            for doc, body in (_doc_and_body(definition, lines),)
-        ]  # fmt: skip
-        pairs += of_file[:DEFINITIONS_OF_A_FILE_MAX]
+        defined = [
+            one
+            for one in outline.definitions
+            if one.kind in _KINDS and BODY_BYTES_MIN <= one.end_byte - one.start_byte <= BODY_BYTES_MAX
+        ]
+        for definition in defined[:DEFINITIONS_OF_A_FILE_MAX]:
+            doc, body = _doc_and_body(definition, lines)
+            after = "\n".join(lines[definition.end_line : definition.end_line + LINES_AFTER_MAX])[
+                : BODY_CHARACTERS_MAX - len(body)
+            ]
+            pairs.append(
+                Pair(
+                    package=package.name,
+                    language=language.name,
+                    doc=doc,
+                    name=definition.name,
+                    path=path_words,
+                    body=body,
+                    after=after,
+                )
+            )
     return pairs
 
 
@@ -90,13 +100,13 @@ def _doc_and_body(definition: Definition, lines: list[str]) -> tuple[str, str]:
         return "", _cut(body)
     for at in range(first - 1, max(-1, first - DOC_LINES_MAX), -1):
         if definition.doc in lines[at]:
-            return _sentence(lines[at:first]), _cut(body)
+            return _sentence(lines[at:first], definition.name), _cut(body)
     for at in range(
         first, min(last, first + DOC_LINES_MAX)
     ):  # a documentation string, or a comment before an attribute
         if definition.doc in lines[at]:
             end = _end_of_doc(lines, at, last)
-            return _sentence(lines[at:end]), _cut(lines[first:at] + lines[end:last])
+            return _sentence(lines[at:end], definition.name), _cut(lines[first:at] + lines[end:last])
     return "", _cut(body)
 
 
@@ -117,15 +127,15 @@ def _cut(body: list[str]) -> str:
     return "\n".join(body)[:BODY_CHARACTERS_MAX]
 
 
-def _sentence(lines: list[str]) -> str:
-    """The first sentence of lines of documentation, without marks and mark-up; "" where that is no prose."""
+def _sentence(lines: list[str], name: str) -> str:
+    """The first sentence of lines of documentation, without marks and mark-up; "" where that is no prose. A line of the name alone tells nothing."""
     words: list[str] = []
     size = 0
     for line in lines:
         bare = _MARK_END.sub("", _MARK.sub("", line, count=1)).strip()
         if size and (not bare or _TAG.match(bare)):
             break
-        if bare and not _TAG.match(bare):
+        if bare and not _TAG.match(bare) and bare.rstrip(":()") != name:
             words.append(bare)
             size += len(bare) + 1
         if size > SENTENCE_CHARACTERS_MAX or (_MARK_END.search(line)[0].strip() and size):  # pyright: ignore[reportOptionalSubscript]
@@ -138,7 +148,7 @@ def _sentence(lines: list[str]) -> str:
     return text if is_prose else ""
 
 
-def mined(folder: str, processes: int) -> Iterator[dict[str, str]]:
+def mined(folder: str, processes: int) -> Iterator[Pair]:
     """Pairs of all packages; of bodies that begin alike the first."""
     seen: set[bytes] = set()
     archives = os.path.join(folder, "archives")
@@ -159,12 +169,14 @@ def main() -> None:
     os.makedirs(os.path.join(arguments.folder, "archives"), exist_ok=True)
     with_doc: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
-    path = os.path.join(arguments.folder, "pairs.jsonl.gz")
-    with gzip.GzipFile(path, "wb", compresslevel=3, mtime=0) as file:
+
+    def counted() -> Iterator[Pair]:
         for pair in mined(arguments.folder, arguments.processes):
-            file.write(json.dumps(pair, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             pairs[pair["language"]] += 1
             with_doc[pair["language"]] += bool(pair["doc"])
+            yield pair
+
+    write_pairs(arguments.folder, counted())
     print(f"{pairs.total()} definitions, {with_doc.total()} with a sentence")
     for language, count in pairs.most_common():
         print(f"{language:<12} {count:>7} {with_doc[language]:>7}")

@@ -13,24 +13,19 @@ FOLDER holds pairs.jsonl.gz (mine.py). In four steps, with fixed seeds:
 from __future__ import annotations
 
 import argparse
-import gzip
 import importlib.util
-import json
 import os
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from pairs import read_pairs
 from transformers import AutoModel, AutoTokenizer
 
 from ctxd.indexer.static_model import WEIGHTS_PATH, Vocabulary, damped
 from ctxd.indexer.words import parts, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SEED = 1
 WORDS = 30_000
@@ -57,11 +52,8 @@ class Sample:
     name: Bag | None
     path: Bag | None
     body: Bag
-
-
-def pairs(folder: str) -> Iterator[dict[str, str]]:
-    with gzip.open(os.path.join(folder, "pairs.jsonl.gz"), "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    chunk: Bag
+    """The body and what follows it."""
 
 
 def words_of(text: str) -> set[str]:
@@ -73,7 +65,7 @@ def vocabulary_of(folder: str, size: int) -> tuple[list[str], np.ndarray]:
     uses: Counter[str] = Counter()
     first_package: dict[str, str] = {}
     shared: set[str] = set()
-    for pair in pairs(folder):
+    for pair in read_pairs(folder):
         body, doc = words_of(pair["body"]), words_of(pair["doc"])
         uses.update(body)
         for word in doc:
@@ -122,11 +114,12 @@ def samples_of(folder: str, vocabulary: Vocabulary) -> list[Sample]:
         return np.fromiter(counts, np.int64, len(counts)), damped(np.fromiter(counts.values(), np.float32, len(counts)))
 
     samples = []
-    for pair in pairs(folder):
+    for pair in read_pairs(folder):
         body = bag(pair["body"], BODY_WORDS_MIN)
         if body is not None:
             doc, name, path = (bag(pair[key], QUERY_WORDS_MIN) for key in ("doc", "name", "path"))
-            samples.append(Sample(pair["package"], doc, name, path, body))
+            chunk = bag(pair["body"] + "\n" + pair["after"], 0) or body
+            samples.append(Sample(pair["package"], doc, name, path, body, chunk))
     return samples
 
 
@@ -159,16 +152,16 @@ class Batches:
             sample = self.samples[place]
             if at_place % 5 == 0 and sample.path is not None:
                 queries.append(sample.path)
-                bodies.append(sample.body)
+                bodies.append(self._target(sample))
             else:
                 queries.append(sample.name)
-                bodies.append(self._without(sample.body, sample.name[0], 0.7))  # pyright: ignore[reportOptionalSubscript]
+                bodies.append(self._without(self._target(sample), sample.name[0], 0.7))  # pyright: ignore[reportOptionalSubscript]
         for place in (*grouped, *told):
             sample = self.samples[place]
             queries.append(sample.doc)
             words = sample.doc[0]  # pyright: ignore[reportOptionalSubscript]
             some = np.array(self.random.sample(list(words), max(1, len(words) // 3)))
-            bodies.append(self._without(sample.body, some, 0.4))
+            bodies.append(self._without(self._target(sample), some, 0.4))
         return [*named, *grouped, *told], queries, bodies
 
     def _grouped(self, size: int) -> list[int]:
@@ -179,6 +172,10 @@ class Batches:
             places = self.of_package[package]
             found += self.random.sample(places, min(size // GROUPED_PACKAGES, len(places)))
         return found
+
+    def _target(self, sample: Sample) -> Bag:
+        """The definition alone, which is clearer, or with what follows it, as the index has it."""
+        return sample.body if self.random.random() < 0.5 else sample.chunk
 
     def _without(self, bag: Bag, words: np.ndarray, chance: float) -> Bag:
         """Often the bag without these words: what else stands there must then tell what it is about."""
@@ -192,7 +189,7 @@ def trained(samples: list[Sample], first: np.ndarray, steps: int) -> np.ndarray:
     """float32 (words, width)"""
     torch.manual_seed(SEED)
     table = torch.nn.EmbeddingBag.from_pretrained(torch.tensor(first), freeze=False, mode="sum")
-    optimizer = torch.optim.Adam(table.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(table.parameters(), lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
         lambda step: min(1.0, (step + 1) / WARM_UP_STEPS) * 0.5 * (1 + np.cos(np.pi * step / steps)) + 0.02,
@@ -216,7 +213,7 @@ def trained(samples: list[Sample], first: np.ndarray, steps: int) -> np.ndarray:
         loss.backward()
         optimizer.step()
         schedule.step()
-        if step % 200 == 0 or step == steps - 1:
+        if step % 100 == 0 or step == steps - 1:
             right = (near.argmax(1) == target).float().mean().item()
             print(f"step {step}: loss {loss.item():.3f}, right at first {right:.3f}", flush=True)
     return table.weight.detach().numpy()
@@ -234,12 +231,13 @@ def write_weights(path: str, words: list[str], vectors: np.ndarray, dimension: i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", help="where mine.py has put pairs.jsonl.gz")
-    parser.add_argument("--steps", type=int, default=3_000, help="0 writes the first vectors untrained")
+    parser.add_argument("--steps", type=int, default=1_000, help="0 writes the first vectors untrained")
     parser.add_argument("--width", type=int, default=256, help="of the vectors in training")
     parser.add_argument("--dimension", type=int, default=128, help="of the vectors written")
+    parser.add_argument("--threads", type=int, default=1, help="more are faster, and round sums otherwise")
     parser.add_argument("--out", default=WEIGHTS_PATH)
     arguments = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(arguments.threads)
     words, uses = vocabulary_of(arguments.folder, WORDS)
     print(f"{len(words)} words, the last used {uses[-1]:.0f} times", flush=True)
     vectors = first_vectors(words, uses, arguments.width)
