@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,29 +32,49 @@ _BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 def decode(data: bytes) -> tuple[str, bytes | None]:
-    """Return `(form, canonical text)`; the text is None where the form is BINARY.
+    """Return `(form, canonical text)`; the text is None where the form is BINARY."""
+    source = as_utf8(data)
+    if source is None:
+        return BINARY, None
+    text = source.text
+    if b"\r" in text:
+        return DECODED, canonical(text)
+    return (PLAIN if text is data else DECODED), text
+
+
+class Source(NamedTuple):
+    """A text file's bytes are `bom` and then `text` in `encoding`."""
+
+    text: bytes
+    """UTF-8, line endings as they are. What its encoding cannot have meant stands as U+FFFD."""
+    encoding: str
+    """"utf-8", "utf-16-le", "utf-16-be" or "latin-1"."""
+    bom: bytes = b""
+
+
+def as_utf8(data: bytes) -> Source | None:
+    """The text of a file; None where it is binary.
 
     Encodings, in order: UTF-8 (with or without BOM), UTF-16 with BOM, else Latin-1.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             text = data[len(bom) :].decode(encoding, "replace").encode("utf-8", "replace")
-            return (BINARY, None) if b"\0" in text else (DECODED, _line_endings(text))
+            return None if b"\0" in text else Source(text, encoding, bom)
     if b"\0" in data:
-        return BINARY, None
-    text = data
-    if not data.isascii():
-        text = data.removeprefix(codecs.BOM_UTF8)
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            text = data.decode("latin-1").encode("utf-8")
-    if b"\r" in text:
-        return DECODED, _line_endings(text)
-    return (PLAIN if text is data else DECODED), text
+        return None
+    if data.isascii():
+        return Source(data, "utf-8")
+    text = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return Source(data.decode("latin-1").encode("utf-8"), "latin-1")
+    return Source(text, "utf-8", data[: len(data) - len(text)])
 
 
-def _line_endings(text: bytes) -> bytes:
+def canonical(text: bytes) -> bytes:
+    """UTF-8 with the line endings of canonical text."""
     return text.replace(b"\r\n", b"\n")
 
 

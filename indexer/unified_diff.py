@@ -1,0 +1,124 @@
+"""The unified diff of a text and changes that are known: linear in the text, where comparing lines may take for ever.
+
+Invariant: `patch` makes the changed text of it, byte for byte. Lines keep their endings, "\r\n" too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ctxd.indexer.draft import Change
+
+CONTEXT_LINES = 3
+_NO_NEWLINE = b"\n\\ No newline at end of file\n"
+
+
+class _Group:
+    """Whole lines of the old text, from `start` to `end`, and those that take their place."""
+
+    def __init__(self, start: int, end: int, new: bytes) -> None:
+        self.start = start
+        self.end = end
+        self.new = new
+        self.old_lines: list[bytes] = []
+        self.new_lines: list[bytes] = []
+
+
+def unified_diff(old: bytes, changes: Iterable[Change], name: str) -> str:
+    """The diff of UTF-8 `old` and what the changes make of it (in order of place); empty where that is the same."""
+    groups = [group for group in _groups(old, changes) if group.old_lines or group.new_lines]
+    if not groups:
+        return ""
+    parts = [f"--- a/{name}\n+++ b/{name}\n".encode("utf-8", "backslashreplace")]
+    hunk: list[_Group] = []
+    counted = lines = added = 0
+    for group, following in zip(groups, [*groups[1:], None], strict=True):
+        hunk.append(group)
+        if following is not None and old.count(b"\n", group.end, following.start) <= 2 * CONTEXT_LINES:
+            continue
+        lines += old.count(b"\n", counted, hunk[0].start)
+        counted = hunk[0].start
+        parts += _hunk(old, hunk, lines, added)
+        added += sum(len(one.new_lines) - len(one.old_lines) for one in hunk)
+        hunk = []
+    return b"".join(parts).decode()
+
+
+def _groups(old: bytes, changes: Iterable[Change]) -> list[_Group]:
+    groups: list[_Group] = []
+    position = 0  # of what the last group has taken over
+    for start, end, text in changes:
+        first = old.rfind(b"\n", 0, start) + 1
+        if groups and first < groups[-1].end:
+            groups[-1].new += old[position:start] + text
+        else:
+            if groups:
+                groups[-1].new += old[position : groups[-1].end]
+            groups.append(_Group(first, first, old[first:start] + text))
+        group = groups[-1]
+        position = end
+        is_whole = (end == 0 or old[end - 1] == ord("\n")) and (not group.new or group.new.endswith(b"\n"))
+        newline = old.find(b"\n", end)
+        group.end = max(group.end, end if is_whole else newline + 1 if newline >= 0 else len(old))
+    if groups:
+        groups[-1].new += old[position : groups[-1].end]
+    for group in groups:
+        _trim(group, old)
+    return groups
+
+
+def _trim(group: _Group, old: bytes) -> None:
+    """Leave out what is the same at both ends."""
+    before, after = _lines(old[group.start : group.end]), _lines(group.new)
+    same = 0
+    while same < min(len(before), len(after)) and before[same] == after[same]:
+        group.start += len(before[same])
+        same += 1
+    before, after = before[same:], after[same:]
+    while before and after and before[-1] == after[-1]:
+        group.end -= len(before.pop())
+        after.pop()
+    group.old_lines, group.new_lines = before, after
+
+
+def _hunk(old: bytes, groups: list[_Group], lines: int, added: int) -> list[bytes]:
+    """`lines`: how many stand before the first group; `added`: by how many the new text has more before it."""
+    start, end = groups[0].start, groups[-1].end
+    for _ in range(CONTEXT_LINES):
+        start = old.rfind(b"\n", 0, max(0, start - 1)) + 1
+    for _ in range(CONTEXT_LINES):
+        newline = old.find(b"\n", end)
+        end = newline + 1 if newline >= 0 else len(old)
+    head = _lines(old[start : groups[0].start])
+    body = [_marked(b" ", line) for line in head]
+    old_count = new_count = len(head)
+    for group, after in zip(groups, [*(one.start for one in groups[1:]), end], strict=True):
+        between = _lines(old[group.end : after])
+        body += [_marked(b"-", line) for line in group.old_lines]
+        body += [_marked(b"+", line) for line in group.new_lines]
+        body += [_marked(b" ", line) for line in between]
+        old_count += len(group.old_lines) + len(between)
+        new_count += len(group.new_lines) + len(between)
+    first = lines - len(head)
+    ranges = f"@@ -{_range(first, old_count)} +{_range(first + added, new_count)} @@\n"
+    return [ranges.encode(), *body]
+
+
+def _range(before: int, count: int) -> str:
+    """As diff writes it: an empty range names the line before it."""
+    first = before + (count > 0)
+    return f"{first}" if count == 1 else f"{first},{count}"
+
+
+def _marked(mark: bytes, line: bytes) -> bytes:
+    return mark + (line if line.endswith(b"\n") else line + _NO_NEWLINE)
+
+
+def _lines(text: bytes) -> list[bytes]:
+    r"""With their "\n"; the last one may have none."""
+    lines = [line + b"\n" for line in text.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
