@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ctxd.daemon.config import Settings
     from ctxd.daemon.stage import Stage
+    from ctxd.daemon.edit import Editor
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import Content, File
@@ -58,6 +59,7 @@ class Project:
         *,
         matchers: WorkerPool,
         embedders: WorkerPool,
+        editor: Editor,
         scratch: str,
         programs: Programs,
     ) -> None:
@@ -66,6 +68,7 @@ class Project:
         self.workers = workers
         self.embedders = workers if settings.model in {embedding.BUILT_IN, embedding.NONE} else embedders
         self.matchers = matchers
+        self.editor = editor
         self.settings = settings
         self.lock = threading.RLock()
         self.table = FileTable()

@@ -40,6 +40,11 @@ class Places:
         return os.path.join(self.state, "databases")
 
     @property
+    def edits(self) -> str:
+        """The journal of edits."""
+        return os.path.join(self.state, "edits")
+
+    @property
     def registry_file(self) -> str:
         """JSON list of the roots of the registered projects; read by `ctxd list` without a daemon."""
         return os.path.join(self.state, "projects.json")

@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import config
+from ctxd.daemon.edit import Editor
 from ctxd.daemon.project import Project, database_name, not_there
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
@@ -43,6 +44,7 @@ class Registry:
         # One: a transformer uses all cores by itself, and holds 100 MB and more.
         self.embedders = WorkerPool(1, job_seconds=EMBED_SECONDS_MAX, memory_bytes=EMBEDDER_BYTES_MAX)
         """Apart from those that parse: no search waits for a first pass."""
+        self.editor = Editor(places.edits)
         self.projects: dict[bytes, Project] = {}
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
@@ -136,6 +138,7 @@ class Registry:
     def close(self) -> None:
         with self._lock:
             projects, self.projects = self.projects, {}
+        self.editor.close()
         self.workers.close()
         self.matchers.close()
         self.embedders.close()
@@ -161,6 +164,7 @@ class Registry:
                 settings,
                 matchers=self.matchers,
                 embedders=self.embedders,
+                editor=self.editor,
                 scratch=scratch,
                 programs=self.programs,
             )

@@ -147,22 +147,34 @@ def _is_at(descriptor: int, path: bytes) -> bool:
 
 
 def _open_step_by_step(root: bytes, path: bytes) -> int:
-    *folders, name = path.split(b"/")
+    folder, _, name = path.rpartition(b"/")
+    descriptor = open_folder(root, folder)
+    try:
+        return _open(name, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_folder(root: bytes, path: bytes) -> int:
+    """A descriptor of a folder of a project, no link on the way; with it files can be named, not more. Raises Unreadable."""
     try:
         current = os.open(root, _FOLDER_FLAGS)
     except OSError:
         raise Unreadable("missing") from None
-    try:
-        for folder in folders:
-            try:
-                below = os.open(folder, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=current)
-            except OSError:  # gone, or a link by now: an event tells of that
-                raise Unreadable("missing") from None
+    for folder in path.split(b"/") if path else ():
+        try:
+            below = os.open(folder, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=current)
+        except OSError:  # gone, or a link by now: an event tells of that
+            raise Unreadable("missing") from None
+        finally:
             os.close(current)
-            current = below
-        return _open(name, current)
-    finally:
-        os.close(current)
+        current = below
+    return current
+
+
+def read_at(folder: int, name: bytes) -> tuple[bytes, os.stat_result]:
+    """As `read_regular`, of a file in an open folder. Raises Unreadable."""
+    return _read(_open(name, folder))
 
 
 def _read(descriptor: int) -> tuple[bytes, os.stat_result]:

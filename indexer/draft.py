@@ -6,10 +6,10 @@ no result. New lines end as those they replace did, or as their neighbours do; n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctxd.indexer.decode import Source, as_utf8, canonical
-from ctxd.indexer.unified_diff import unified_diff
+from ctxd.indexer.unified_diff import Change, unified_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,14 +19,6 @@ _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16
 
 class DraftError(Exception):
     """A change that the file cannot hold; the message says why."""
-
-
-class Change(NamedTuple):
-    """`text` takes the place of the bytes from `start` to `end`, which is exclusive."""
-
-    start: int
-    end: int
-    text: bytes
 
 
 class Draft:
@@ -57,7 +49,9 @@ class Draft:
         own = list(_with_endings(self._current, changes))
         current = spliced(self._current, own)
         if canonical(current) != expected:
-            raise DraftError(r"a lone carriage return (\r) would become part of a line's end; change that line as a whole")
+            raise DraftError(
+                r"a lone carriage return (\r) would become part of a line's end; change that line as a whole"
+            )
         self._changes = _composed(self._changes, own, len(self.source.text))
         self._current, self.text = current, expected
 
@@ -103,7 +97,9 @@ class Draft:
             # The change took away the last bytes that are no UTF-8: mostly what it was for.
             self.note = "the file was not valid UTF-8 and now is: it reads differently from here on"
             return
-        raise DraftError("the file would read as something else: its first bytes, or half a character, would change meaning")
+        raise DraftError(
+            "the file would read as something else: its first bytes, or half a character, would change meaning"
+        )
 
 
 def spliced(text: bytes, changes: Iterable[Change]) -> bytes:

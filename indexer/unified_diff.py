@@ -5,15 +5,21 @@ Invariant: `patch` makes the changed text of it, byte for byte. Lines keep their
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctxd.indexer.draft import Change
-
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
+
+
+class Change(NamedTuple):
+    """`text` takes the place of the bytes from `start` to `end`, which is exclusive."""
+
+    start: int
+    end: int
+    text: bytes
 
 
 class _Group:

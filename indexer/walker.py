@@ -29,6 +29,9 @@ IGNORE_NAMES = frozenset((*OWN_IGNORE_NAMES, b".gitignore"))
 GIT_PROCESSES_MAX = 4
 """check-ignore processes kept alive between questions; a project may hold hundreds of submodules."""
 
+TEMPORARY_PREFIX, TEMPORARY_SUFFIX = b".ctxd-", b".tmp"
+"""Of the names of files that are about to take another's place: nobody's business."""
+
 _SECRET_NAMES = frozenset(
     (
         *(b".env", b".netrc", b"_netrc", b".pgpass", b".my.cnf", b".mylogin.cnf"),
@@ -175,7 +178,7 @@ class Walker:
             [
                 (path, is_folder)
                 for path, is_folder in candidates
-                if path.rpartition(b"/")[0] in self._places and path[path.rfind(b"/") + 1 :] != b".git"
+                if path.rpartition(b"/")[0] in self._places and not _is_nobodys(path[path.rfind(b"/") + 1 :])
             ]
         )
 
@@ -283,7 +286,7 @@ class Walker:
                         git_entry = entry.inode()
                     elif entry.is_dir(follow_symlinks=False):
                         folders.add(prefix + name)
-                    elif entry.is_file(follow_symlinks=False):
+                    elif entry.is_file(follow_symlinks=False) and not _is_nobodys(name):
                         files.add(prefix + name)
                         statuses[prefix + name] = entry
                         if name in IGNORE_NAMES:
@@ -573,6 +576,10 @@ class _Repository:
     def close(self) -> None:
         if self.git is not None:
             self.git.close()
+
+
+def _is_nobodys(name: bytes) -> bool:
+    return name == b".git" or (name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX))
 
 
 def _outer_folders(git_folder: bytes | None, top: bytes, absolute: bytes) -> list[bytes]:

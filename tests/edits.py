@@ -3,7 +3,7 @@
 import re
 
 from ctxd.indexer.decode import as_utf8
-from ctxd.indexer.draft import Change
+from ctxd.indexer.unified_diff import Change
 
 ENDINGS = ["\n", "\n", "\r\n", "\r\n", "\r", "\r\r\n", "\n\r"]
 WORDS = ["a", "needle", "é", "ß", "€", "\U0001f600", "  ", "\t", "", "\u2028", "\x0b", "\ufeff", "\ufffd", "= 1", "# x"]

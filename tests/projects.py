@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from ctxd.daemon.config import Settings
+from ctxd.daemon.edit import Editor
 from ctxd.daemon.project import Project
 from ctxd.indexer.database import Database
 from ctxd.indexer.programs import find_programs
@@ -30,6 +31,7 @@ def opened(folder, home, workers, **settings):
         Settings(**settings),
         matchers=workers,
         embedders=workers,
+        editor=Editor(str(home / "edits")),
         scratch=str(home / "git"),
         programs=find_programs(),
     )
