@@ -212,7 +212,7 @@ def _compact(schema: Any) -> Any:
         if key in {"properties", "$defs"}
         else _compact(item)
         for key, item in schema.items()
-        if key != "title" or not isinstance(item, str)
+        if (key != "title" or not isinstance(item, str)) and (key != "default" or item is not None)
     }
 
 
@@ -238,6 +238,8 @@ def _explain(error: ValidationError, params: type[Params]) -> str:
                 messages.append(f"{where}: {given} is too large; the most is {context['le']}")
             case "value_error":
                 messages.append(f"{where}: {context['error']}, got {given}")
+            case "string_unicode":
+                messages.append(f"{where}: it holds half a character (a lone surrogate); leave it out")
             case "string_too_short":
                 messages.append(f"{where}: it is empty; give at least {context['min_length']} character")
             case _:

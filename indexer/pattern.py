@@ -43,6 +43,7 @@ UTF8_COST_MAX = 16_000  # RE2 takes 50 ms to compile it, with the GIL held: all 
 LINE_SHARE = 1 / 8  # of the time left is what one line may take: some lines that run away leave time for all others
 JOB_SHARE = 1 / 2  # and what one job may take: it is back before the time is up, or nothing of it would count
 MATCHES_AT_ONCE = 1_000  # of one line: about what an answer shows
+ANY_CASE_CHARS_MAX = 20_000  # of a literal: RE2 takes 0.1 s to compile it
 
 
 class OutOfTime(Exception):  # noqa: N818  # a state of the search
@@ -76,6 +77,16 @@ def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool, worker:
     return BacktrackingPattern(syntax, worker)
 
 
+def literal_search(text: str, *, case_sensitive: bool) -> Callable[[bytes, int], Spans]:
+    """What finds a literal in canonical text from an offset on; unlike a Pattern's it may have several lines. Raises PatternError."""
+    if case_sensitive:
+        return _finder(text.encode())
+    if len(text) > ANY_CASE_CHARS_MAX:
+        raise PatternError(f"more than {ANY_CASE_CHARS_MAX:,} characters can be found only as they are, case included")
+    lines = [parse_literal(line, ignore_case=True).tree if line else Text("") for line in text.split("\n")]
+    return _compiled(r"\n".join(spelled(line, one_of_utf8) for line in lines))
+
+
 class Pattern:
     """Safe to share between threads. All offsets are in bytes."""
 
@@ -84,7 +95,8 @@ class Pattern:
 
     def __init__(self, syntax: Syntax) -> None:
         self._tree = syntax.tree
-        self._group_names = syntax.group_names
+        self.group_names = syntax.group_names
+        """The name of each group, None for one without."""
         self._has_boundaries = has_boundaries(syntax.tree)
         self._is_costly = cost(syntax.tree) > UTF8_COST_MAX
         r"""As UTF-8; `\w{20}` is. Over codes of characters, which word boundaries need as well, or over ASCII, it is not."""
@@ -126,25 +138,35 @@ class Pattern:
 
     def matches_in_line(self, line: bytes) -> Iterator[tuple[int, int]]:
         """Every non-overlapping match in one line; as in ripgrep, no empty one where another match just ended."""
-        spans = self._search_line(line)
+        return (spans[0] for spans in self._spans_in_line(line))
+
+    def occurrences(self, text: bytes) -> Iterator[tuple[int, Spans]]:
+        """Every match in canonical `text`: the offset of its line, and where in the line it and its groups are. Lazy."""
+        for line_start, line_end, _, _ in self.line_matches(text):
+            for spans in self._spans_in_line(text[line_start:line_end], captures=bool(self.group_names)):
+                yield line_start, spans
+
+    def _spans_in_line(self, line: bytes, *, captures: bool = False) -> Iterator[Spans]:
+        search = self._search_line(line, captures=captures)
         position, previous_end = 0, -1
         while position <= len(line):
-            first, last = spans(line, position)[0]
+            spans = search(line, position)
+            first, last = spans[0]
             if first < 0:
                 return
             if first == last == previous_end:
                 position = _next_char(line, last)
                 continue
-            yield first, last
+            yield spans
             previous_end = last
             position = last if first < last else _next_char(line, last)
 
     def groups(self, line: bytes) -> tuple[list[str | None], dict[str, str | None]]:
         """Text of the groups and of the named groups of the first match in `line`; None for a group that took no part."""
-        if not self._group_names:
+        if not self.group_names:
             return [], {}
         spans = self._search_line(line, captures=True)(line, 0)
-        return _group_texts(line, spans if spans[0][0] >= 0 else [], self._group_names)
+        return _group_texts(line, spans if spans[0][0] >= 0 else [], self.group_names)
 
     @property
     def rg_arguments(self) -> list[str] | None:
@@ -201,13 +223,7 @@ class Pattern:
     @cached_property
     def _literal(self) -> Callable[[bytes, int], Spans]:
         assert isinstance(self._tree, Text)
-        needle = self._tree.text.encode()
-
-        def spans(text: bytes, position: int) -> Spans:
-            at = text.find(needle, position)
-            return [(at, at + len(needle) if at >= 0 else -1)]
-
-        return spans
+        return _finder(self._tree.text.encode())
 
     @cached_property
     def _ascii(self) -> Callable[[bytes, int], Spans]:
@@ -243,9 +259,9 @@ class BacktrackingPattern(Pattern):
 
     def __init__(self, syntax: Syntax, worker: Worker) -> None:
         super().__init__(Syntax(regular(syntax.tree)))
+        self.group_names = syntax.group_names
         self.trigrams = trigrams.plan(syntax.tree)
         self._whole_tree = syntax.tree
-        self._names = syntax.group_names
         self._worker = worker
         self._first_matches: dict[bytes, Spans] = {}
         """Of the lines decided last."""
@@ -266,25 +282,40 @@ class BacktrackingPattern(Pattern):
 
     def matches_in_line(self, line: bytes) -> Iterator[tuple[int, int]]:
         """As Pattern has it; fewer where it takes too long."""
-        after = None
+        return (spans[0] for spans in self._spans_after(line, None))
+
+    def occurrences(self, text: bytes) -> Iterator[tuple[int, Spans]]:
+        """As Pattern has it; fewer where it takes too long. Raises OutOfTime."""
+        lines = [(line_start, line_end) for line_start, line_end, _, _ in super().line_matches(text)]
+        while lines:
+            raw = [text[line_start:line_end] for line_start, line_end in lines]
+            result = self._run(raw, matches_max=MATCHES_AT_ONCE)
+            if result is None:
+                raise OutOfTime(lines[0][0])
+            for at, matches in result.found:
+                yield from ((lines[at][0], spans) for spans in matches)
+                if len(matches) == MATCHES_AT_ONCE:
+                    yield from ((lines[at][0], spans) for spans in self._spans_after(raw[at], matches[-1][0]))
+            del lines[: result.looked_at]
+
+    def _spans_after(self, line: bytes, after: tuple[int, int] | None) -> Iterator[Spans]:
         while True:
             result = self._run([line], matches_max=MATCHES_AT_ONCE, after=after)
             self.undecided += result is None
             found = result.found[0][1] if result is not None and result.found else []
-            for spans in found:
-                yield spans[0]
+            yield from found
             if len(found) < MATCHES_AT_ONCE or self.undecided:
                 return
             after = found[-1][0]
 
     def groups(self, line: bytes) -> tuple[list[str | None], dict[str, str | None]]:
         """As Pattern has it."""
-        if not self._names:
+        if not self.group_names:
             return [], {}
         if line not in self._first_matches:
             result = self._run([line])
             self._first_matches = {line: result.found[0][1][0]} if result is not None and result.found else {}
-        return _group_texts(line, self._first_matches.get(line, []), self._names)
+        return _group_texts(line, self._first_matches.get(line, []), self.group_names)
 
     def _run(
         self, lines: list[bytes], *, matches_max: int = 1, after: tuple[int, int] | None = None
@@ -311,6 +342,14 @@ class BacktrackingPattern(Pattern):
     @cached_property
     def _re(self) -> str:
         return spelled_for_re(self._whole_tree, is_ascii=False)
+
+
+def _finder(needle: bytes) -> Callable[[bytes, int], Spans]:
+    def spans(text: bytes, position: int) -> Spans:
+        at = text.find(needle, position)
+        return [(at, at + len(needle) if at >= 0 else -1)]
+
+    return spans
 
 
 def _every_line(_text: bytes, position: int) -> Spans:

@@ -197,11 +197,11 @@ def kill_at_each(case, base, *, only=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--some", action="store_true", help="only calls that change something")
-    parser.add_argument("case", nargs="?", choices=CASES)
-    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("cases", nargs="*", choices=CASES)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as base:
-        for name in [options.case] if options.case else CASES:
+    # In memory where that is possible: flushing files is most of the time.
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as base:
+        for name in options.cases or CASES:
             count = kill_at_each(CASES[name], Path(base), only=CHANGING if options.some else None)
             if count is None:
                 print("strace may not attach to processes here")

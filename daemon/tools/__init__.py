@@ -10,3 +10,4 @@ from ctxd.daemon.tools import code  # noqa: F401
 from ctxd.daemon.tools import explore  # noqa: F401
 from ctxd.daemon.tools import semantic  # noqa: F401
 from ctxd.daemon.tools import text  # noqa: F401
+from ctxd.daemon.tools import edit  # noqa: F401
