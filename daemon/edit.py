@@ -23,7 +23,8 @@ import hashlib
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.journal import EditedFile, Entry, Journal
 from ctxd.daemon.replacement import (
@@ -210,6 +211,35 @@ class Editor:
         else:
             logger.info("edit %d in %s was interrupted: nothing is changed", entry.number, entry.root)
             self._journal.drop(entry)
+
+
+def listed(editor: Editor, path: str | None) -> list[dict[str, Any]]:
+    """What `ctxd edits` shows of those that touch a file or folder, the newest first; None: of all.
+
+    An edit: `{id, time, tool, state, root, files: [{path, backup, bytesBefore, bytesAfter}]}`; the time in ISO 8601, paths
+    relative to the root, `bytesBefore` null for a file that the edit made.
+    """
+    top = os.path.realpath(os.path.expanduser(path)) if path is not None else "/"
+    return [
+        {
+            "id": entry.number,
+            "time": datetime.fromtimestamp(entry.time).astimezone().isoformat(timespec="seconds"),
+            "tool": entry.tool,
+            "state": entry.state,
+            "root": entry.root,
+            "files": [
+                {
+                    "path": file.path,
+                    "backup": file.is_backup,
+                    "bytesBefore": file.old_bytes if file.old_hash is not None else None,
+                    "bytesAfter": file.new_bytes,
+                }
+                for file in entry.files
+            ],
+        }
+        for entry in editor.entries()
+        if any(f"{entry.root}/{file.path}/".startswith(f"{top.rstrip('/')}/") for file in entry.files)
+    ]
 
 
 def hash_of(data: bytes) -> str:

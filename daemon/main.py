@@ -143,6 +143,7 @@ async def _housekeeping(
 def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: float) -> dict[str, Any]:
     """The answer line's fields for every want but "mcp" and "stop". Raises ToolError."""
     from ctxd.daemon import config
+    from ctxd.daemon.edit import listed
     from ctxd.daemon.elements import outline
     from ctxd.daemon.registry import refuse_too_wide
     from ctxd.daemon.tool import ToolError
@@ -178,6 +179,11 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
         case "outline":
             view = registry.view(str(root or hello.get("refused") or "/"))
             return {"outline": outline(view, str(hello.get("path")))}
+        case "edits":
+            return {"edits": listed(registry.editor, hello.get("path"))}
+        case "undo":
+            registry.editor.undo(int(hello.get("edit") or 0))
+            return {}
         case "languages":
             return {
                 "languages": [

@@ -269,6 +269,8 @@ class Session:
                 )
         except TimeoutError:
             hint = "Narrow it: fewer target paths, or a pattern with a longer literal part"
+            if tool.writes:
+                hint = "State unknown: read the file, then call again"
             raise ToolError(
                 f"{tool.name} found no answer within {HARD_SECONDS:g} s", hint, name="TimeoutError"
             ) from None

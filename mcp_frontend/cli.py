@@ -228,6 +228,13 @@ def parser() -> argparse.ArgumentParser:
     project_flag(verb)
     json_flag(verb)
 
+    verb = add("undo", verbs.undo, "take back the last edit", "ctxd undo README.md", description=UNDO)
+    verb.add_argument("path", nargs="?", metavar="PATH", help="the last of this file or folder; default: the project")
+    json_flag(verb)
+    verb = add("edits", verbs.edits, "the edits made through ctxd, the last first", "ctxd edits src --json")
+    verb.add_argument("path", nargs="?", metavar="PATH", help="those of this file or folder; default: the project")
+    json_flag(verb)
+
     verb = add("call", verbs.call, "call any tool as an MCP client would", CALL_EXAMPLE)
     verb.add_argument("tool", metavar="TOOL")
     verb.add_argument(
@@ -291,6 +298,12 @@ What a project or folder holds: its size, languages, the tree with counts, and t
 refer to.
 
 Exit status: 0 it holds files; 1 none; 2 error."""
+
+UNDO = """\
+Take back the last edit that a tool of ctxd made: its files hold the bytes again that they held before, all of them or none.
+Said once more, it takes back the edit before that. A file that was written to since the edit is left, and so are the others.
+
+Exit status: 0 taken back; 1 there is none, or it cannot be."""
 
 CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
 

@@ -220,6 +220,16 @@ def overview(screen: Screen, answer: dict[str, Any]) -> None:
         )
 
 
+def edits(found: list[dict[str, Any]]) -> None:
+    """One line an edit: number, time, tool, files."""
+    for one in found:
+        screen = Screen(one["root"])
+        files = ", ".join(screen.paint(screen.path(file["path"]), PATH) for file in one["files"] if not file["backup"])
+        state = {"undone": "  taken back", "open": "  interrupted"}.get(one["state"], "")
+        when = one["time"][:19].replace("T", " ")
+        screen.print(f"{one['id']:>5}  {when}  {one['tool']}  {files}{screen.paint(state, ATTENTION)}")
+
+
 def _branch(screen: Screen, entries: list[dict[str, Any]], indent: str) -> None:
     for one in entries:
         files = f"{one['files']:,} files, " if one["type"] == "folder" else ""

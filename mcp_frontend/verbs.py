@@ -422,6 +422,40 @@ def usage_of_mcp(options: argparse.Namespace) -> int:
     return relay.main({**project_of(options.project), "toolsets": toolsets, "read_only": options.read_only})
 
 
+# Edits
+
+
+def edits(options: argparse.Namespace) -> int:
+    found = _edits(options.path)
+    if options.json:
+        _print_json({"edits": found})
+    else:
+        render.edits(found)
+    return OK
+
+
+def undo(options: argparse.Namespace) -> int:
+    """The edit is asked for first and named then: a question may reach two daemons, where one of older code is replaced."""
+    last = next((one for one in _edits(options.path) if one["state"] == "done"), None)
+    if last is None:
+        where = options.path or _root(None)
+        raise DaemonError(f"There is no edit of {where} to take back.", "`ctxd edits` lists those that ctxd made.")
+    ask("undo", edit=last["id"])
+    if options.json:
+        _print_json({"undone": last})
+    else:
+        screen = render.Screen(last["root"])
+        for file in last["files"]:
+            if not file["backup"]:
+                screen.print(f"{screen.path(file['path'])}: as it was before edit {last['id']} ({last['tool']})")
+    return OK
+
+
+def _edits(path: str | None) -> list[dict[str, Any]]:
+    """Those of a file or folder, by default of the project of this folder; the newest first."""
+    return (ask("edits", path=_absolute(path) if path else _root(None)) or {})["edits"]
+
+
 # What there is
 
 

@@ -105,6 +105,14 @@ def settle(hello):
             [{**fields, "name": "f", "depth": 1, "parameters": ["a", "b"]}] if hello["path"].endswith(".py") else []
         )
         return {"outline": {"path": hello["path"], "language": None, "symbols": "parsed", "elements": elements}}
+    if want == "edits":
+        file = {"path": "a.md", "backup": False, "bytesBefore": 1, "bytesAfter": 2}
+        one = {"id": 7, "time": "2026-11-21T12:00:00+00:00", "tool": "TextPatch", "root": "/p", "files": [file]}
+        return {
+            "edits": [one | {"state": "undone"}, one | {"id": 6, "state": "done"}] if "known" in hello["path"] else []
+        }
+    if want == "undo":
+        return {} if hello["edit"] == 6 else {"ok": False, "error": "wrong edit"}
     if want == "languages":
         return {"languages": [{"name": "python", "extensions": [".py", ".pyi"], "symbols": True}]}
     if want == "config":

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FRONT_END = [sys.executable, os.path.join(HERE, "front_end.py")]
 DEADLINE_S = 30
 VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "why", "outline"]
-VERBS += ["explore", "call", "mcp", "languages", "config", "logs", "version"]
+VERBS += ["explore", "undo", "edits", "call", "mcp", "languages", "config", "logs", "version"]
 
 
 @pytest.fixture(scope="module")
@@ -254,6 +254,22 @@ def test_search_prints_files_or_counts(home, tmp_path):
 def test_whole_words_are_a_pattern_around_the_pattern(home, tmp_path, flags, query, is_regex):
     asked = json.loads(run("search", *flags, "--json", home=home, cwd=tmp_path).stdout)["asked"]
     assert (asked["query"], asked["is_regex"]) == (query, is_regex)
+
+
+def test_the_last_edit_that_is_not_taken_back_is_taken_back(home, tmp_path):
+    path = str(tmp_path / "known")
+    listed = run("edits", path, home=home, cwd="/")
+    assert listed.stdout == (
+        "    7  2026-11-21 12:00:00  TextPatch  p/a.md  taken back\n    6  2026-11-21 12:00:00  TextPatch  p/a.md\n"
+    )
+    assert [one["id"] for one in json.loads(run("edits", path, "--json", home=home).stdout)["edits"]] == [7, 6]
+    done = run("undo", path, home=home, cwd="/")
+    assert (done.returncode, done.stdout) == (0, "p/a.md: as it was before edit 6 (TextPatch)\n")
+    assert json.loads(run("undo", path, "--json", home=home).stdout)["undone"]["id"] == 6
+    none = run("undo", "other", home=home, cwd=tmp_path)
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "no edit of other" in none.stderr
+    assert run("edits", "other", home=home, cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(("path", "status"), [("a.py", 0), ("build/a.o", 1)])

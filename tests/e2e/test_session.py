@@ -55,6 +55,11 @@ EXAMPLES = [
     ("TextInspect", {"filePath": "pkg/shop.py", "mode": "lines", "query": "1-2,4"}),
     ("TextRead", {"filePath": "notes.md", "target": {"heading": {"text": "Cart"}}}),
     ("TextRead", {"filePath": "pkg/shop.py", "target": {"search": {"query": "class Cart", "contextLines": 1}}}),
+    ("replace_in_file", {"filePath": "notes.md", "searchText": "cart", "replaceText": "cart", "dryRun": True}),
+    (
+        "TextPatch",
+        {"filePath": "notes.md", "operation": "replace", "target": {"text": "x"}, "content": "x", "dryRun": True},
+    ),
 ]
 
 
