@@ -1,8 +1,11 @@
-"""Hostile files, random changes of them, and a patch program: what tests of edits share."""
+"""Hostile files, random edits of them, and a patch program: what tests of edits share."""
 
+import os
+import random
 import re
 
-from ctxd.indexer.decode import as_utf8
+from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.indexer.decode import as_utf8, canonical
 from ctxd.indexer.unified_diff import Change
 
 ENDINGS = ["\n", "\n", "\r\n", "\r\n", "\r", "\r\r\n", "\n\r"]
@@ -52,6 +55,91 @@ def random_changes(chance, text):
 
 def random_content(chance):
     return "".join(chance.choice([*WORDS, "\n", "\r\n", "\n\n"]) for _ in range(chance.randint(0, 4)))
+
+
+def random_edit(chance, text):
+    """A tool and its arguments for a file `f.txt` with a text."""
+    lines = text.split("\n")
+    count = len(lines) - (lines[-1] == "")
+    content = random_content(chance) or "x"
+    at = chance.randrange(len(text) + 1)
+    match chance.randrange(6):
+        case 0:
+            search = text[at : at + chance.randint(1, 5)] or "x"
+            return "replace_in_file", {
+                "filePath": "f.txt",
+                "searchText": search,
+                "replaceText": content,
+                "caseSensitive": chance.random() < 0.5,
+                "replaceAll": chance.random() < 0.8,
+            }
+        case 1:
+            search = chance.choice(["^", "$", r"\w+", ".", r"(\S)(\s)", "needle|é", "x*", r"\bneedle\b", r"\s+$"])
+            new = content.replace("$", "") + chance.choice(["", "$0", "$$"])
+            return "replace_in_file", {"filePath": "f.txt", "searchText": search, "replaceText": new, "useRegex": True}
+        case 2:
+            patch = {
+                "operation": chance.choice(["replace", "insert"]),
+                "target": {"text": text[at : at + chance.randint(1, 8)] or "x"},
+                "content": content,
+            }
+        case _:
+            operation = chance.choice(["replace", "insert", "delete", "replaceLines"])
+            start = chance.randint(1, max(1, count))
+            patch = {
+                "operation": operation,
+                "target": {"lines": {"start": start, "end": min(max(1, count), start + chance.randint(0, 3))}},
+                "preserveIndent": chance.random() < 0.5,
+            } | ({} if operation == "delete" else {"content": content})
+    patch["filePath"] = "f.txt"
+    if chance.random() < 0.2:
+        return "TextPatch", {"edits": [patch, {**patch, "target": {"lines": {"start": 1, "end": 1}}}]}
+    return "TextPatch", patch
+
+
+def fuzzed(view, seed):
+    """One random edit of one hostile file: dry run, edit, undo. Returns "made", "same" or "refused"; raises AssertionError.
+
+    What a random edit may not do is refused twice, and the file left.
+    """
+    chance = random.Random(seed)
+    data = hostile(chance)
+    path = os.path.join(view.root, b"f.txt")
+    _write(path, data)
+    source = as_utf8(data)
+    tool, arguments = random_edit(chance, canonical(source.text).decode())
+    try:
+        dry = TOOLS[tool].call(Call(view), {**arguments, "dryRun": True})
+    except ToolError as error:
+        dry = error
+    assert _read(path) == data, seed
+    try:
+        answer = TOOLS[tool].call(Call(view), arguments)
+    except ToolError as error:
+        assert str(error) == str(dry), (seed, dry)  # noqa: PT017
+        assert _read(path) == data, seed
+        return "refused"
+    after = _read(path)
+    now = as_utf8(after)
+    if "not valid UTF-8" not in str(answer):
+        assert "diffTruncated" in dry or patched(data, dry["diff"]) == now.text, seed
+        assert (now.encoding, now.bom) == (source.encoding, source.bom) or now.text.isascii(), seed
+    if after == data:
+        return "same"
+    editor = view.project.editor
+    editor.undo(editor.entries()[0].number)
+    assert _read(path) == data, seed
+    return "made"
+
+
+def _write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def patched(data, diff):

@@ -34,6 +34,8 @@ def test_tools_are_those_of_the_snapshots_in_their_order():
         "explore_codebase",
         "TextInspect",
         "TextRead",
+        "replace_in_file",
+        "TextPatch",
     ]
     assert sorted(TOOLS) == sorted(path.stem for path in CONTRACTS.glob("*.json"))
 

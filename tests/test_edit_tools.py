@@ -1,8 +1,8 @@
 """The toolset `edit`: every example and rule of specifications 002 and 003 on edits, and what each tool promises beyond."""
 
 import hashlib
+import json
 import os
-import random
 import shutil
 import threading
 from pathlib import Path
@@ -10,12 +10,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import edits
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.edit import Editor
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.view import View
-from ctxd.indexer.decode import as_utf8, canonical
-from edits import hostile, patched, random_content
+from edits import patched
 from projects import opened, ready, write
 
 
@@ -711,67 +711,15 @@ def test_a_dry_run_of_several_patches_shows_one_diff(view, folder):
 # Whatever the file
 
 
-def random_edit(chance, text):
-    """Arguments of one of the tools for a text."""
-    lines = text.split("\n")
-    count = len(lines) - (lines[-1] == "")
-    kind = chance.randrange(6)
-    content = random_content(chance) or "x"
-    if kind == 0:
-        search = text[(at := chance.randrange(len(text) + 1)) : at + chance.randint(1, 5)] or "x"
-        return "replace_in_file", {"searchText": search, "replaceText": content, "caseSensitive": chance.random() < 0.5}
-    if kind == 1:
-        search = chance.choice(["^", "$", r"\w+", ".", r"(\S)(\s)", "needle|é", "x*"])
-        new = content.replace("$", "") + chance.choice(["", "$0", "$$"])
-        return "replace_in_file", {"searchText": search, "replaceText": new, "useRegex": True}
-    if kind == 2:
-        search = text[(at := chance.randrange(len(text) + 1)) : at + chance.randint(1, 8)] or "x"
-        return "TextPatch", {
-            "operation": chance.choice(["replace", "insert"]),
-            "target": {"text": search},
-            "content": content,
-        }
-    operation = chance.choice(["replace", "insert", "delete", "replaceLines"])
-    start = chance.randint(1, max(1, count))
-    target = {"lines": {"start": start, "end": min(max(1, count), start + chance.randint(0, 3))}}
-    patch = {"operation": operation, "target": target} | ({} if operation == "delete" else {"content": content})
-    if kind < 5:
-        return "TextPatch", patch
-    one = {"filePath": "f.txt", **patch}
-    return "TextPatch", {"edits": [one, {**one, "target": {"lines": {"start": 1, "end": 1}}}]}
-
-
-def fuzzed(view, folder, seed):
-    """One random edit of one hostile file: dry run, the edit, undo. Whether it was made."""
-    chance = random.Random(seed)
-    data = hostile(chance)
-    path = folder / "f.txt"
-    path.write_bytes(data)
-    found = as_utf8(data)
-    tool, arguments = random_edit(chance, canonical(found.text).decode())
-    if "edits" not in arguments:
-        arguments["filePath"] = "f.txt"
-    try:
-        dry = call(view, tool, **arguments, dryRun=True)
-    except ToolError:
-        with pytest.raises(ToolError):
-            call(view, tool, **arguments)
-        assert path.read_bytes() == data
-        return False
-    assert path.read_bytes() == data
-    answer = call(view, tool, **arguments)
-    after = path.read_bytes()
-    now = as_utf8(after)
-    if "not valid UTF-8" not in str(answer):
-        assert "diffTruncated" in dry or patched(data, dry["diff"]) == now.text
-        assert (now.encoding, now.bom) == (found.encoding, found.bom) or now.text.isascii()
-    if after == data:
-        return False
-    view.project.editor.undo(view.project.editor.entries()[0].number)
-    assert path.read_bytes() == data
-    return True
-
-
 def test_hostile_files_keep_what_is_not_edited(view, folder):
-    made = sum(fuzzed(view, folder, seed) for seed in range(50))
-    assert made > 20
+    outcomes = [edits.fuzzed(view, seed) for seed in range(50)]
+    assert outcomes.count("made") > 20
+
+
+def test_both_tools_are_listed_in_few_tokens():
+    listed = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+        for tool in TOOLS.values()
+        if tool.toolset == "edit"
+    ]
+    assert sum(len(json.dumps(one, separators=(",", ":"))) for one in listed) / 4 <= 540

@@ -23,6 +23,8 @@ GOOD = {
     "read_code_element": {"filePath": "x.py", "lineNumber": 1},
     "search_with_context": {"query": "x"},
     "explore_codebase": {},
+    "replace_in_file": {"filePath": "a.py", "searchText": "x"},
+    "TextPatch": {"filePath": "a.py", "operation": "replace", "target": {"text": "x"}, "content": "x"},
 }
 
 

@@ -58,7 +58,7 @@ EXAMPLES = [
     ("replace_in_file", {"filePath": "notes.md", "searchText": "cart", "replaceText": "cart", "dryRun": True}),
     (
         "TextPatch",
-        {"filePath": "notes.md", "operation": "replace", "target": {"text": "x"}, "content": "x", "dryRun": True},
+        {"filePath": "notes.md", "operation": "replace", "target": {"text": "prices"}, "content": "x", "dryRun": True},
     ),
 ]
 
