@@ -15,7 +15,7 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	@rm -rf build
-	@for tool in rg fd git ctags cmark; do \
+	@for tool in rg fd git ctags cmark strace; do \
 	  command -v $$tool >/dev/null || { [ $$tool = fd ] && command -v fdfind >/dev/null; } || \
 	  echo "left out: the checks against $$tool, which is not installed"; done
 	$(BIN)/python -m pytest

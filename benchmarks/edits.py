@@ -15,12 +15,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from edits import fuzzed
-
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.edit import Editor
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
+from edits import fuzzed
 from projects import opened
 
 EDITS_A_JOURNAL = 200  # looking through a long one takes most of the time

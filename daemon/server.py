@@ -59,6 +59,8 @@ INSTRUCTIONS = (
     "Large text files: TextInspect first (mode structure: headings, code blocks, sections; search: matches with line and nearest heading; "
     "lines: ranges such as 1-10,50), then TextRead one part, headings and sections rather than lines, which shift with edits. "
     "A part above 200 lines is cut: name a smaller one. "
+    "TextPatch changes what such a target names (headings with their #; text and pattern for a part of a line), replace_in_file all matches. "
+    "Pass the hash of the reading as expectedHash to be sure of what you edit; dryRun shows the diff; edits holds several patches, all or none. "
     "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
 )
 
