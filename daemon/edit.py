@@ -60,13 +60,12 @@ class Editor:
         self._journal = Journal(folder)
         self._lock = threading.Lock()
         self._is_closed = False
-        for entry in self._journal.entries():
-            if entry.state == "open":
-                try:
-                    self._settle(entry)
-                except (OSError, ValueError, ToolError, FileChanged, Unreadable) as error:
-                    # A disk that is full or not mounted, say: the entry stays for the next start.
-                    logger.warning("edit %d in %s is not settled: %s", entry.number, entry.root, error)
+        for entry in self._journal.entries(state="open"):
+            try:
+                self._settle(entry)
+            except (OSError, ValueError, ToolError, FileChanged, Unreadable) as error:
+                # A disk that is full or not mounted, say: the entry stays for the next start.
+                logger.warning("edit %d in %s is not settled: %s", entry.number, entry.root, error)
 
     def close(self) -> None:
         """Let a running edit come to its end; none begins after it."""
@@ -94,6 +93,10 @@ class Editor:
         size = sum(max(len(change.old or b""), len(change.new)) for change in changes)
         if size > EDIT_BYTES_MAX:
             raise too_large(f"the files of this edit have {size:,} bytes")
+        if len({change.path for change in changes}) < len(changes):
+            raise ToolError(
+                "the backup of one file is another file of this edit", "Nothing was changed; leave backup out"
+            )
         if not self._lock.acquire(timeout=LOCK_SECONDS):
             raise ToolError("another edit takes long", "Nothing was changed; call again", name="TimeoutError")
         try:
@@ -107,15 +110,16 @@ class Editor:
 
     def undo(self, number: int) -> Entry:
         """Take back an edit: its files get their old bytes, all or none. Raises ToolError."""
-        entry = next((one for one in self.entries() if one.number == number), None)
-        if entry is None:
-            raise ToolError(f"there is no edit {number}", "`ctxd edits` lists them")
-        if entry.state != "done":
-            raise ToolError(f"edit {number} was taken back already", "`ctxd edits` lists those that were not")
-        try:
-            old = self._journal.old(entry)
-        except (OSError, ValueError) as error:
-            raise ToolError(f"the journal cannot be read: {error}", "Nothing was changed") from None
+        with self._lock:
+            entry = self._journal.find(number)
+            if entry is None:
+                raise ToolError(f"there is no edit {number}", "`ctxd edits` lists them")
+            if entry.state != "done":
+                raise ToolError(f"edit {number} was taken back already", "`ctxd edits` lists those that were not")
+            try:
+                old = self._journal.old(entry)
+            except (OSError, ValueError) as error:
+                raise ToolError(f"the journal cannot be read: {error}", "Nothing was changed") from None
         root = os.fsencode(entry.root)
         changes = []
         for file, before in zip(entry.files, old, strict=True):
@@ -186,9 +190,9 @@ class Editor:
         try:
             if entry.undoes is None:
                 return self._journal.mark(entry, "done")
-            for one in self._journal.entries():
-                if one.number == entry.undoes and one.state == "done":
-                    self._journal.mark(one, "undone")
+            undone = self._journal.find(entry.undoes)
+            if undone is not None and undone.state == "done":
+                self._journal.mark(undone, "undone")
             self._journal.drop(entry)
         except OSError:  # the files are as they should be; the next start finds that and marks it
             logger.exception("edit %d is made, but the journal cannot be told", entry.number)

@@ -105,10 +105,14 @@ class Journal:
         """Forget an edit that was not made. Raises OSError."""
         os.unlink(os.path.join(self._folder, entry.name))
 
-    def entries(self) -> list[Entry]:
-        """All that can be read, the newest first."""
-        found = [self._read(number, state) for number, state in sorted(self._names(), reverse=True)]
+    def entries(self, *, state: str | None = None) -> list[Entry]:
+        """All that can be read, or those in one state; the newest first."""
+        names = sorted(self._names(), reverse=True)
+        found = [self._read(number, own) for number, own in names if state in (None, own)]
         return [entry for entry in found if entry is not None]
+
+    def find(self, number: int) -> Entry | None:
+        return next((self._read(*name) for name in self._names() if name[0] == number), None)
 
     def old(self, entry: Entry) -> list[bytes | None]:
         """What the files of an edit held before it. Raises OSError, ValueError for a damaged entry."""

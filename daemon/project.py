@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ctxd.daemon.config import Settings
-    from ctxd.daemon.stage import Stage
     from ctxd.daemon.edit import Editor
+    from ctxd.daemon.stage import Stage
     from ctxd.daemon.workers import WorkerPool
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_table import Content, File

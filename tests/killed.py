@@ -197,7 +197,7 @@ def kill_at_each(case, base, *, only=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--some", action="store_true", help="only calls that change something")
-    parser.add_argument("cases", nargs="*", choices=CASES)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     options = parser.parse_args()
     # In memory where that is possible: flushing files is most of the time.
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as base:

@@ -624,6 +624,21 @@ def test_a_long_preview_is_cut(view, folder):
     assert (len(preview["before"]), len(preview["after"]), preview["truncated"]) == (500, 500, True)
 
 
+def test_the_answer_to_many_patches_is_no_longer_than_hosts_take(view, folder):
+    write(folder, {"a.txt": "".join(f"{n} {'x' * 3_000}\n" for n in range(100))})
+    patches = [edit("a.txt", "replace", {"text": f"{n} {'x' * 3_000}\n"}, f"{n} {'y' * 3_000}\n") for n in range(100)]
+    answer = call(view, "TextPatch", edits=patches)
+    assert len(json.dumps(answer)) < 100_000
+    assert answer["results"][99]["preview"] == {
+        "before": "99 " + "x" * 197,
+        "after": "99 " + "y" * 197,
+        "truncated": True,
+    }
+    (folder / "a.txt.bak").write_text("x\n")
+    patches = [edit("a.txt", "replace", {"text": "y"}, "z"), edit("a.txt.bak", "replace", {"text": "x"}, "z")]
+    assert "backup" in error(view, "TextPatch", edits=patches, backup=True)["message"]
+
+
 def test_a_key_that_shares_its_line_is_replaced_alone_and_not_deleted(view, folder):
     write(folder, {"a.json": '{"a": {"b": 1, "c": 2}}\n'})
     assert "shares its line" in patch_error(view, "a.json", "delete", {"section": "a", "key": "b"})["message"]

@@ -11,7 +11,7 @@ from ctxd.daemon.edit import hash_of
 from ctxd.daemon.replacement import EDIT_BYTES_MAX, too_large
 from ctxd.daemon.text_file import document_of
 from ctxd.daemon.text_query import pattern_of
-from ctxd.daemon.tool import Call, CamelParams, ToolError, cut, tool
+from ctxd.daemon.tool import LINE_CHARS_MAX, Call, CamelParams, ToolError, tool
 from ctxd.daemon.tools.text import FILE_PATH, BlockIndex, LineRange, absolute, failure
 from ctxd.daemon.working_files import WorkingFiles, worked_out
 from ctxd.indexer import patch, substitution, text_targets
@@ -34,6 +34,7 @@ MATCHES_MAX = 500_000  # each to be replaced takes some hundred bytes of memory
 PATCHES_MAX = 100
 CONTENT_CHARS_MAX = 10_000_000
 SHOWN_CHARS_MAX = 2_000  # of texts that the caller sent himself
+SHOWN_CHARS_TOTAL = 20_000  # of each kind of text in the answer to many patches
 DELETED_LINES_WARNED = 50
 _LOOK_EVERY = 1_000  # matches, between two looks at the clock
 
@@ -340,13 +341,13 @@ class _Made:
         self.lines = lines
         self.lines_before, self.lines_after = counts
 
-    def answer(self, call: Call, notes: list[str], hash_: str) -> dict[str, Any]:
+    def answer(self, call: Call, notes: list[str], hash_: str, chars_max: int) -> dict[str, Any]:
+        """`chars_max`: of each text that is shown."""
         lines = self.lines
-        before, is_cut = cut(lines.before, 0, 0)
-        after, is_cut_too = cut(lines.after, 0, 0)
-        preview: dict[str, Any] = {"before": before, "after": after}
-        if is_cut or is_cut_too:
+        preview: dict[str, Any] = {"before": lines.before[:chars_max], "after": lines.after[:chars_max]}
+        if max(len(lines.before), len(lines.after)) > chars_max:
             preview["truncated"] = True
+        target = self.asked.target.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
         delta = self.lines_after - self.lines_before
         if delta:
             notes = [f"File now has {self.lines_after} lines (was {self.lines_before})", *notes]
@@ -354,7 +355,7 @@ class _Made:
             "status": "success",
             "operation": self.asked.operation,
             "filePath": absolute(call, self.file.path),
-            "target": self.asked.target.model_dump(by_alias=True, exclude_unset=True, exclude_none=True),
+            "target": {key: one[:chars_max] if isinstance(one, str) else one for key, one in target.items()},
             "affectedLines": {"start": lines.start_line, "end": lines.end_line},
             "linesChanged": lines.lines_changed,
             "linesDelta": delta,
@@ -383,12 +384,14 @@ def _patch(call: Call, params: PatchParams, patches: list[Patch]) -> dict[str, A
             message = f"edits[{number}]: {error.message}"
             raise ToolError(message, suggestions=[*error.suggestions, "None of the edits was made"]) from None
     outcome = files.write("TextPatch", dry_run=params.dry_run, backup=params.backup)
+    chars_max = min(LINE_CHARS_MAX, SHOWN_CHARS_TOTAL // len(made))
     last_of = {one.file.path: one for one in made}
     results = [
         one.answer(
             call,
             one.file.notes() if last_of[one.file.path] is one else [],
             hash_of(one.file.data if params.dry_run else one.file.new),
+            chars_max,
         )
         for one in made
     ]
