@@ -79,7 +79,14 @@ def main():
         macro = statistics.mean(one[model] for one in by_repository.values())
         means = [statistics.mean(categories[name]) for name in ("architecture", "semantic", "symbol")]
         quantiles = statistics.quantiles(times, n=20)
-        report.row(model, f"{macro:.4f}", *[f"{mean:.3f}" for mean in means], f"{quantiles[9]:.1f}", f"{quantiles[18]:.1f}", f"{seconds:.0f}")
+        report.row(
+            model,
+            f"{macro:.4f}",
+            *[f"{mean:.3f}" for mean in means],
+            f"{quantiles[9]:.1f}",
+            f"{quantiles[18]:.1f}",
+            f"{seconds:.0f}",
+        )
     report.heading("By repository")
     report.table("repository", "language", *options.models.split(","))
     for repository in repositories:
@@ -107,7 +114,9 @@ def read(repositories, annotations):
             ]
             if all((repositories / spec["name"] / path).exists() or (root / path).exists() for path, _, _ in targets):
                 queries.append({"query": row["query"], "category": row["category"], "targets": targets})
-        found.append({"name": spec["name"], "language": spec["language"], "root": os.path.realpath(root), "queries": queries})
+        found.append(
+            {"name": spec["name"], "language": spec["language"], "root": os.path.realpath(root), "queries": queries}
+        )
     return found
 
 
@@ -136,7 +145,11 @@ def indexed_by_semble(report, python, repositories):
             began = time.monotonic()
             daemon.run("add", repository["root"])  # waits until all is ready
             ours = time.monotonic() - began
-        theirs = float(subprocess.run([python, "-c", SEMBLE, repository["root"]], capture_output=True, text=True, check=True).stdout)
+        theirs = float(
+            subprocess.run(
+                [python, "-c", SEMBLE, repository["root"]], capture_output=True, text=True, check=True
+            ).stdout
+        )
         totals = [totals[0] + ours, totals[1] + theirs]
         report.row(repository["name"], f"{ours:.1f}", f"{theirs:.1f}", f"{theirs / ours:.2f}")
     report.row("all", f"{totals[0]:.1f}", f"{totals[1]:.1f}", f"{totals[1] / totals[0]:.2f}")

@@ -79,9 +79,18 @@ def read_queries(repositories, annotations):
         rows = annotations / "annotations" / f"{spec['name']}.json"
         if root.is_dir() and rows.is_file():
             for row in json.loads(rows.read_text()):
-                targets = [one if isinstance(one, str) else one["path"] for one in (*row["relevant"], *row.get("secondary", ()))]
+                targets = [
+                    one if isinstance(one, str) else one["path"]
+                    for one in (*row["relevant"], *row.get("secondary", ()))
+                ]
                 queries.append(
-                    {"repository": spec["name"], "root": root, "query": row["query"], "category": row["category"], "targets": targets}
+                    {
+                        "repository": spec["name"],
+                        "root": root,
+                        "query": row["query"],
+                        "category": row["category"],
+                        "targets": targets,
+                    }
                 )
     return queries
 
@@ -169,7 +178,9 @@ def fit_scores(queries, home, *, write):
             f"{kind}: {(rights >= cut).mean():.1%} of {len(rights)} right first results score {SURE} or more,"
             f" {(others < cut).mean():.1%} of {len(others)} results for other repositories' questions less"
         )
-        curves[kind] = dict(zip(SIGNS if kind == "with_vectors" else SIGNS[:-1], np.round(weights, 3).tolist(), strict=False))
+        curves[kind] = dict(
+            zip(SIGNS if kind == "with_vectors" else SIGNS[:-1], np.round(weights, 3).tolist(), strict=False)
+        )
     if write:
         RANKING.write_text(json.dumps({**json.loads(RANKING.read_text()), "calibration": curves}, indent=1) + "\n")
         print(f"written: {RANKING}")
@@ -201,7 +212,9 @@ def fit(rows):
     """Weights by feature, for sentences and for names."""
     return {
         "name" if is_name else "sentence": dict(
-            zip(FEATURES, np.round(_fitted([row for row in rows if row["is_name"] == is_name]), 3).tolist(), strict=True)
+            zip(
+                FEATURES, np.round(_fitted([row for row in rows if row["is_name"] == is_name]), 3).tolist(), strict=True
+            )
         )
         for is_name in (False, True)
     }
@@ -239,7 +252,8 @@ def held_out(asked, rows):
         random.Random(seed).shuffle(order)
         fold = {name: at % FOLDS for at, name in enumerate(order)}
         weights = [
-            fit([row for one, row in zip(asked, rows, strict=True) if fold[one["repository"]] != held]) for held in range(FOLDS)
+            fit([row for one, row in zip(asked, rows, strict=True) if fold[one["repository"]] != held])
+            for held in range(FOLDS)
         ]
         reports.append(report(asked, rows, [weights[fold[one["repository"]]] for one in asked]))
     return {key: round(sum(one[key] for one in reports) / len(reports), 4) for key in reports[0]}

@@ -15,8 +15,8 @@ from ctxd.indexer.pattern import Pattern
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.symbol_search import Occurrence, Snippets, split_name
 
-MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Size limit of the answer")]
-CURSOR = Annotated[str | None, Field(description="next_cursor of the last answer, to go on")]
+MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Answer size limit")]
+CURSOR = Annotated[str | None, Field(description="From the last answer")]
 TARGET_PATHS = Annotated[
     list[str] | None, Field(max_length=1_000, description="Files or folders to search; default all")
 ]
