@@ -45,9 +45,7 @@ class ConceptResult(Listed):
 
 
 class ConceptParams(Params):
-    concept_description: Annotated[
-        str, Field(min_length=1, max_length=10_000, description="What the code does, in plain words")
-    ]
+    concept_description: Annotated[str, Field(min_length=1, max_length=10_000, description="What the code does")]
     target_paths: TARGET_PATHS = None
     top_n_results: Annotated[int, Field(ge=1, le=20)] = 5
     language: Annotated[str | None, Field(description="Such as python")] = None
@@ -273,7 +271,7 @@ class StatusParams(CamelParams):
     "code_vectorization_status",
     toolset="code",
     title="State of semantic search",
-    description="Whether the code is embedded, by which model, how far, and how much of what.",
+    description="Whether code is embedded, by which model, how far.",
     params=StatusParams,
     result=StatusResult,
     error=lambda error: {"success": False, "error": str(error)},
