@@ -75,9 +75,17 @@ def quantised(vectors: Any) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
-def normalised(vector: bytes) -> Any:
-    """A quantised vector as float32 of length 1."""
+def normalised(vectors: Sequence[bytes]) -> Any:
+    """Quantised vectors as float32 rows of length 1."""
     import numpy as np
 
-    row = np.frombuffer(vector, np.int8).astype(np.float32)
-    return row / (np.linalg.norm(row) or 1)
+    rows = np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1).astype(np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=rows, where=lengths > 0)
+
+
+def stacked(vectors: Sequence[Any]) -> Any:
+    """Vectors as rows."""
+    import numpy as np
+
+    return np.stack(vectors)

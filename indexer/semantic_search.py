@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
-from ctxd.indexer.embedding import normalised, quantised
+from ctxd.indexer.embedding import normalised, quantised, stacked
 from ctxd.indexer.outline import definition_places
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
 from ctxd.indexer.text_search import Search
+from ctxd.indexer.vectors import NARROWED
 from ctxd.indexer.words import tokens
 
 if TYPE_CHECKING:
@@ -89,17 +90,17 @@ class Meaning:
     def nearest(self, count: int, contents: frozenset[int] | None) -> list[Near]:
         return self.index.nearest(self.vector, count, contents)
 
-    def cosine(self, near: Near, path: bytes) -> float:
-        """Of the question to a chunk that also says where it stands: a path tells what a chunk is part of.
+    def cosines(self, near: list[Near], paths: list[bytes]) -> list[float]:
+        """Of the question to chunks that also say where they stand: a path tells what a chunk is part of.
 
         The vectors that are kept know nothing of paths, so that a renamed file keeps its own.
         """
-        if self.of_path is None:
-            return near.cosine
-        where = self.of_path(path)
-        own = normalised(near.vector)
-        both = math.sqrt(1 + _PATH_WEIGHT**2 + 2 * _PATH_WEIGHT * float(own @ where))
-        return (near.cosine + _PATH_WEIGHT * float(where @ self.vector)) / both
+        if self.of_path is None or not near:
+            return [one.cosine for one in near]
+        own = normalised([one.vector for one in near])
+        where = stacked([self.of_path(path) for path in paths])
+        both = (1 + _PATH_WEIGHT**2 + 2 * _PATH_WEIGHT * (own * where).sum(1)) ** 0.5
+        return ((own @ self.vector + _PATH_WEIGHT * (where @ self.vector)) / both).tolist()
 
     def of_chunks(self, chunk_ids: list[int]) -> dict[int, float]:
         """The cosine of the question to each chunk."""
@@ -146,15 +147,18 @@ class SemanticSearch:
         takes: Callable[[bytes], bool] = lambda _path: True,
     ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
         """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
-        asked = _Asked(self, question, scope, takes)
+        asked = _Asked(self, scope, takes)
         rarity, worded = self._by_words(question, asked.contents)
         for _, content_id, score in worded:
             if (one := asked.evidence(content_id)) is not None:
                 one.bm25.append(score)
         if meaning is not None:
-            for near in meaning.nearest(CANDIDATE_CHUNKS, asked.contents):
-                if (one := asked.evidence(near.content_id)) is not None:
-                    one.cosines.append(meaning.cosine(near, one.path))
+            near = [one for one in meaning.nearest(NARROWED, asked.contents) if asked.path(one.content_id) is not None]
+            paths = [asked.path(one.content_id) or b"" for one in near]
+            ranked = sorted(zip(meaning.cosines(near, paths), near, strict=True), key=lambda one: -one[0])
+            for cosine, chunk in ranked[:CANDIDATE_CHUNKS]:
+                if (one := asked.evidence(chunk.content_id)) is not None:
+                    one.cosines.append(cosine)
         if not stop():
             self._by_file_name(question, asked, rarity, stop)
             self._by_definition(question, asked, stop)
@@ -174,7 +178,7 @@ class SemanticSearch:
         """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
         found: dict[int, tuple[int, float | None]] = {}
         question = Question(" ".join(dict.fromkeys(tokens(text))))
-        asked = _Asked(self, question, scope, takes)
+        asked = _Asked(self, scope, takes)
         if meaning is not None:
             for near in meaning.nearest(count, asked.contents):
                 found[near.chunk_id] = (near.content_id, near.cosine)
@@ -371,16 +375,14 @@ class SemanticSearch:
 
 
 class _Asked:
-    """The candidates of one question, by content; of files that hold the same bytes the first."""
+    """The candidates of a question, by content; of files that hold the same bytes the first."""
 
-    def __init__(
-        self, search: SemanticSearch, question: Question, scope: Scope, takes: Callable[[bytes], bool]
-    ) -> None:
+    def __init__(self, search: SemanticSearch, scope: Scope, takes: Callable[[bytes], bool]) -> None:
         self.scope = scope
         self.by_content: dict[int, Evidence] = {}
         self._search = search
         self._takes = takes
-        self._question = question
+        self._paths: dict[int, bytes | None] = {}
         self.contents: frozenset[int] | None = self._narrow()
         """Those of the scope where it is a narrow one, else None: then each candidate is looked at."""
 
@@ -395,16 +397,19 @@ class _Asked:
     def evidence(self, content_id: int) -> Evidence | None:
         """None where no file of the scope holds the content."""
         known = self.by_content.get(content_id)
-        if known is not None:
-            return known
-        with self._search.lock:
-            content = self._search.table.contents.get(content_id)
-            paths = [] if content is None else [file.path for file in content.files]
-        paths = [path for path in paths if self.scope.contains(path) and self._takes(path)]
-        if not paths:
-            return None
-        self.by_content[content_id] = Evidence(min(paths))
-        return self.by_content[content_id]
+        if known is None and (path := self.path(content_id)) is not None:
+            known = self.by_content[content_id] = Evidence(path)
+        return known
+
+    def path(self, content_id: int) -> bytes | None:
+        """The first file of the scope that holds a content."""
+        if content_id not in self._paths:
+            with self._search.lock:
+                content = self._search.table.contents.get(content_id)
+                paths = [] if content is None else [file.path for file in content.files]
+            inside = (path for path in paths if self.scope.contains(path) and self._takes(path))
+            self._paths[content_id] = min(inside, default=None)
+        return self._paths[content_id]
 
     def evidence_of(self, path: bytes) -> Evidence | None:
         with self._search.lock:

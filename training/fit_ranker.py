@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from ctxd.daemon.config import Settings
+from ctxd.daemon.edit import Editor
 from ctxd.daemon.project import Project
 from ctxd.daemon.workers import WorkerPool
 from ctxd.indexer.database import Database
@@ -133,6 +134,7 @@ def opened(queries, home):
             Settings(),
             matchers=workers,
             embedders=workers,
+            editor=Editor(str(home / "edits")),
             scratch=str(home / "git"),
             programs=find_programs(),
         )

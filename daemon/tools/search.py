@@ -185,7 +185,7 @@ class SymbolParams(Params):
     target_paths: TARGET_PATHS = None
     find_definitions: bool = True
     find_references: Annotated[bool, Field(description="Uses and imports")] = True
-    language: Annotated[str | None, Field(description="Such as python; see `ctxd languages`")] = None
+    language: Annotated[str | None, Field(description="Such as python")] = None
     cursor: CURSOR = None
     max_tokens: MAX_TOKENS = 20_000
 

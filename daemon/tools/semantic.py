@@ -140,7 +140,7 @@ class CodeParams(CamelParams):
     "search_code",
     toolset="code",
     title="Search code by meaning",
-    description="Find functions, classes and other code by a description in plain words or by name, with scores.",
+    description="Find functions, classes and other code by description or name, with scores.",
     params=CodeParams,
     result=CodeResult,
     error=lambda error: {"success": False, "error": str(error)},
