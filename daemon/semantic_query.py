@@ -57,7 +57,7 @@ class Answer:
 
 
 class SemanticQuery:
-    def __init__(self, call: Call, scope: Scope, *, takes: Callable[[bytes], bool] = lambda _path: True) -> None:
+    def __init__(self, call: Call, scope: Scope, *, takes: Callable[[bytes], bool] | None = None) -> None:
         self.call = call
         self.project = call.view.project
         self.scope = scope
@@ -167,7 +167,7 @@ class SemanticQuery:
         """What an empty answer vouches for."""
         with self.project.lock:
             files = list(self.scope.files(self.project.table))
-        files = [file for file in files if self._takes(file.path)]
+        files = [file for file in files if self._takes is None or self._takes(file.path)]
         skipped = Counter(
             file.content.chunks if languages.chunked_language_of(file.path) is not None else "not code"
             for file in files

@@ -36,7 +36,8 @@ class FileElements:
         """Offset of each line in the text, and the end of the last."""
         if not self.text:
             return [0]
-        return [0, *accumulate(len(line) + 1 for line in self.text.removesuffix(b"\n").split(b"\n"))]
+        lengths = map(len, self.text.removesuffix(b"\n").split(b"\n"))
+        return [0, *accumulate(map((1).__add__, lengths))]  # a file of a megabyte has 30,000 lines
 
     @property
     def line_count(self) -> int:

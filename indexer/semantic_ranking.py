@@ -131,6 +131,8 @@ class Question:
     """Identifiers in it, unqualified, that code may define."""
     is_name: bool = field(init=False)
     """Whether it is one identifier and nothing else."""
+    _alike: dict[str, list[tuple[str, float]]] = field(init=False, repr=False, compare=False)
+    """For each word met so far the parts it is like."""
 
     def __post_init__(self) -> None:
         text = self.text.strip()
@@ -142,6 +144,28 @@ class Question:
         put(self, "parts", tuple([part for part in split if part not in _STOP_WORDS] or split))
         put(self, "is_name", _IDENTIFIER.fullmatch(text) is not None)
         put(self, "names", tuple(self._names(text)))
+        put(self, "_alike", {})
+
+    def parts_like(self, word: str) -> list[tuple[str, float]]:
+        """The parts that a word is like, and how much (see `alike`)."""
+        known = self._alike.get(word)
+        if known is None:
+            known = self._alike[word] = [(part, likeness) for part in self.parts if (likeness := alike(part, word))]
+        return known
+
+    def told_by(self, words: Sequence[str], rarity: Mapping[str, float]) -> tuple[float, float]:
+        """How much of the question some words tell, by the rarity of its parts; and how much of the words it tells."""
+        best: dict[str, float] = {}
+        covered = 0.0
+        for word in words:
+            most = 0.0
+            for part, likeness in self.parts_like(word):
+                best[part] = max(best.get(part, 0.0), likeness)
+                most = max(most, likeness)
+            covered += most
+        if not best:
+            return 0.0, 0.0
+        return sum(rarity.get(part, 0.0) * likeness for part, likeness in best.items()), covered / len(words)
 
     def _names(self, text: str) -> list[str]:
         found = []
@@ -210,9 +234,7 @@ def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[s
                 "stem_words": stem * share,
                 "defines": one.defines,
                 "size": min(1.0, math.log1p(one.chunks) / math.log(_SIZE_CHUNKS)),
-                "is_test": float(_TEST.search(one.path) is not None),
-                "is_example": float(_EXAMPLE.search(one.path) is not None),
-                "is_entrance": float(_ENTRANCE.search(one.path) is not None),
+                **_kind_of_file(one.path),
                 "is_former": float(one.former or _FORMER.search(one.path) is not None),
                 "near": near,
                 "near_all": near_all[at] / most_near_all,
@@ -222,6 +244,15 @@ def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[s
     return rows
 
 
+@functools.lru_cache(maxsize=100_000)
+def _kind_of_file(path: bytes) -> dict[str, float]:
+    return {
+        "is_test": float(_TEST.search(path) is not None),
+        "is_example": float(_EXAMPLE.search(path) is not None),
+        "is_entrance": float(_ENTRANCE.search(path) is not None),
+    }
+
+
 def _summed(found: list[float]) -> float:
     """The best counts whole, the next half, the third a third."""
     return sum(value / rank for rank, value in enumerate(sorted(found, reverse=True)[:_SUMMED], 1))
@@ -229,13 +260,7 @@ def _summed(found: list[float]) -> float:
 
 def stem_match(question: Question, path: bytes, rarity: Mapping[str, float]) -> tuple[float, float]:
     """How much of the question the file's name tells, and how much of its name the question tells."""
-    stem = _stem(path)
-    if not stem:
-        return 0.0, 0.0
-    told = sum(rarity.get(part, 0.0) * max(alike(part, word) for word in stem) for part in question.parts)
-    if not told:
-        return 0.0, 0.0
-    return told, sum(max(alike(part, word) for part in question.parts) for word in stem) / len(stem)
+    return question.told_by(_stem(path), rarity)
 
 
 @functools.lru_cache(maxsize=100_000)
@@ -249,9 +274,11 @@ def _stem(path: bytes) -> tuple[str, ...]:
 
 def alike(one: str, other: str) -> float:
     """1 for the same word, less where one begins the other (`config`, `configuration`) or both begin alike (`parser`, `parsing`)."""
+    if one[:3] != other[:3]:
+        return 0.0
     if one == other:
         return 1.0
-    short, long = sorted((one, other), key=len)
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
     if len(short) >= 3 and long.startswith(short):
         return 0.9 if len(short) >= 4 else 0.7
     same = 0
@@ -265,10 +292,7 @@ def alike(one: str, other: str) -> float:
 def coverage(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> float:
     """How much of the question a chunk and its path tell, by the rarity of the words."""
     have = {part for token in tokens(path.decode("utf-8", "replace") + " " + text) for part in parts(token)}
-    return sum(
-        rarity.get(part, 0.0) * (1.0 if part in have else max((alike(part, word) for word in have), default=0.0))
-        for part in question.parts
-    )
+    return question.told_by(list(have), rarity)[0]
 
 
 def calibrated(told: float, cosine: float | None, name: float, defines: float) -> float:
@@ -288,11 +312,8 @@ def names_worth(question: Question, names: Iterable[str], rarity: dict[str, floa
     for name in names:
         if name in question.names:
             return 9.0 if question.is_name else 1.0
-        split = parts(name)
-        if split:
-            told = sum(weight * max(alike(part, word) for word in split) for part, weight in rarity.items())
-            covered = sum(max((alike(part, word) for part in rarity), default=0.0) for word in split) / len(split)
-            worth = max(worth, told * math.sqrt(covered))
+        told, covered = question.told_by(parts(name), rarity)
+        worth = max(worth, told * math.sqrt(covered))
     return worth / 2
 
 

@@ -18,6 +18,7 @@ import re2
 
 from ctxd.indexer.embedding import normalised, quantised, stacked
 from ctxd.indexer.outline import definition_places
+from ctxd.indexer.scope import Scope
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
 from ctxd.indexer.text_search import Search
 from ctxd.indexer.vectors import NARROWED
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ctxd.indexer.database import Database
     from ctxd.indexer.file_search import FileSearch
     from ctxd.indexer.file_table import FileTable
-    from ctxd.indexer.scope import Scope
     from ctxd.indexer.symbol_search import SymbolSearch
     from ctxd.indexer.vectors import Near, VectorIndex
 
@@ -128,7 +128,7 @@ class SemanticSearch:
         *,
         limit: int,
         meaning: Meaning | None = None,
-        takes: Callable[[bytes], bool] = lambda _path: True,
+        takes: Callable[[bytes], bool] | None = None,
     ) -> Found:
         """Up to `limit` chunks: one of each file, then more of the same files. `takes` leaves out files by their path."""
         candidates, rarity = self.candidates(question, scope, stop, meaning=meaning, takes=takes)
@@ -144,7 +144,7 @@ class SemanticSearch:
         stop: Callable[[], bool],
         *,
         meaning: Meaning | None,
-        takes: Callable[[bytes], bool] = lambda _path: True,
+        takes: Callable[[bytes], bool] | None = None,
     ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
         """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
         asked = _Asked(self, scope, takes)
@@ -173,7 +173,7 @@ class SemanticSearch:
         *,
         count: int,
         meaning: Meaning | None = None,
-        takes: Callable[[bytes], bool] = lambda _path: True,
+        takes: Callable[[bytes], bool] | None = None,
     ) -> list[ChunkHit]:
         """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
         found: dict[int, tuple[int, float | None]] = {}
@@ -377,7 +377,7 @@ class SemanticSearch:
 class _Asked:
     """The candidates of a question, by content; of files that hold the same bytes the first."""
 
-    def __init__(self, search: SemanticSearch, scope: Scope, takes: Callable[[bytes], bool]) -> None:
+    def __init__(self, search: SemanticSearch, scope: Scope, takes: Callable[[bytes], bool] | None) -> None:
         self.scope = scope
         self.by_content: dict[int, Evidence] = {}
         self._search = search
@@ -387,11 +387,13 @@ class _Asked:
         """Those of the scope where it is a narrow one, else None: then each candidate is looked at."""
 
     def _narrow(self) -> frozenset[int] | None:
+        if self.scope == Scope() and self._takes is None:
+            return None
         with self._search.lock:
             paths = self.scope.among(self._search.table.sorted_paths())
-            if len(paths) > _NARROW_FILES or len(paths) == len(self._search.table):
+            if len(paths) > _NARROW_FILES:
                 return None
-            files = map(self._search.table.files.__getitem__, filter(self._takes, paths))
+            files = map(self._search.table.files.__getitem__, filter(self._takes or bool, paths))
             return frozenset(file.content.id for file in files if file.content is not None)
 
     def evidence(self, content_id: int) -> Evidence | None:
@@ -407,7 +409,9 @@ class _Asked:
             with self._search.lock:
                 content = self._search.table.contents.get(content_id)
                 paths = [] if content is None else [file.path for file in content.files]
-            inside = (path for path in paths if self.scope.contains(path) and self._takes(path))
+            inside = (
+                path for path in paths if self.scope.contains(path) and (self._takes is None or self._takes(path))
+            )
             self._paths[content_id] = min(inside, default=None)
         return self._paths[content_id]
 

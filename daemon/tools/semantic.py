@@ -348,10 +348,10 @@ def _type(name: str | None) -> str | None:
     raise ToolError(f"there is no type {name!r}", f"{hint}Types: {', '.join(TYPES)}")
 
 
-def _in_language(name: str | None) -> Callable[[bytes], bool]:
-    """Whether a path is in a language, by its name."""
+def _in_language(name: str | None) -> Callable[[bytes], bool] | None:
+    """Whether a path is in a language, by its name; None where none is asked for."""
     if name is None:
-        return lambda _path: True
+        return None
     known = {one.name: {one.name} for one in languages.LANGUAGES if languages.is_chunked(one)}
     for one in list(known):
         known.setdefault(language_name(one), set()).add(one)
