@@ -21,7 +21,6 @@ from ctxd.indexer.outline import definition_places
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
 from ctxd.indexer.text_search import Search
-from ctxd.indexer.vectors import NARROWED
 from ctxd.indexer.words import tokens
 
 if TYPE_CHECKING:
@@ -153,10 +152,10 @@ class SemanticSearch:
             if (one := asked.evidence(content_id)) is not None:
                 one.bm25.append(score)
         if meaning is not None:
-            near = [one for one in meaning.nearest(NARROWED, asked.contents) if asked.path(one.content_id) is not None]
-            paths = [asked.path(one.content_id) or b"" for one in near]
-            ranked = sorted(zip(meaning.cosines(near, paths), near, strict=True), key=lambda one: -one[0])
-            for cosine, chunk in ranked[:CANDIDATE_CHUNKS]:
+            near = meaning.nearest(CANDIDATE_CHUNKS, asked.contents)
+            near = [one for one in near if asked.path(one.content_id) is not None]
+            cosines = meaning.cosines(near, [asked.path(one.content_id) or b"" for one in near])
+            for cosine, chunk in sorted(zip(cosines, near, strict=True), key=lambda one: -one[0]):
                 if (one := asked.evidence(chunk.content_id)) is not None:
                     one.cosines.append(cosine)
         if not stop():
