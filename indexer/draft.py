@@ -118,6 +118,8 @@ def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
         yield from changes
         return
     canonical_at = own_at = 0
+    last = text.rfind(b"\n")
+    following = -1  # the first newline at or after a change, else the last: in one long line it is the same for all changes
 
     def own_offset(of: int) -> int:
         nonlocal canonical_at, own_at
@@ -129,34 +131,29 @@ def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
         return own_at
 
     for change in changes:
-        start, end = own_offset(change.start), own_offset(change.end)
-        yield Change(start, end, _as_lines_there(text, start, end, change.text))
+        start, end, new = own_offset(change.start), own_offset(change.end), change.text
+        if b"\n" in new:
+            if following < end:
+                following = text.find(b"\n", end) if last >= end else last
+            new = _as_lines_there(text, start, end, new, _ending_at(text, following))
+        yield Change(start, end, new)
 
 
-def _as_lines_there(text: bytes, start: int, end: int, new: bytes) -> bytes:
-    """Canonical `new` with the line endings that belong between `start` and `end` of `text`."""
-    if b"\n" not in new:
-        return new
+def _as_lines_there(text: bytes, start: int, end: int, new: bytes, near: bytes) -> bytes:
+    """Canonical `new` with the line endings that it replaces between `start` and `end`, then the last of them, or `near`."""
     first, *rest = new.split(b"\n")
     parts = [first]
-    at = start
-    ending = b""
+    at, ending = start, near
     for line in rest:
-        newline = text.find(b"\n", at, end) if at < end else -1
-        if newline >= 0:
-            at, ending = newline + 1, _ending_at(text, newline)
-        elif not ending:
-            after = text.find(b"\n", end)
-            near = after if after >= 0 else text.rfind(b"\n", 0, start)
-            ending = _ending_at(text, near) if near >= 0 else b"\n"
-        else:
-            at = end
+        newline = text.find(b"\n", at, end)
+        at = newline + 1 if newline >= 0 else end
+        ending = _ending_at(text, newline) if newline >= 0 else ending
         parts += [ending, line]
     return b"".join(parts)
 
 
 def _ending_at(text: bytes, newline: int) -> bytes:
-    return b"\r\n" if text[newline - 1 : newline] == b"\r" else b"\n"
+    return b"\r\n" if newline > 0 and text[newline - 1 : newline] == b"\r" else b"\n"
 
 
 def _raw_offset(data: bytes, source: Source, offset: int, raw: int, to: int) -> int:

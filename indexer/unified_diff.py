@@ -25,12 +25,36 @@ class Change(NamedTuple):
 class _Group:
     """Whole lines of the old text, from `start` to `end`, and those that take their place."""
 
-    def __init__(self, start: int, end: int, new: bytes) -> None:
-        self.start = start
-        self.end = end
-        self.new = new
+    def __init__(self, start: int) -> None:
+        self.start = self.end = start
         self.old_lines: list[bytes] = []
         self.new_lines: list[bytes] = []
+        self._new: list[bytes] = []
+        self._taken_to = start
+
+    def add(self, old: bytes, start: int, end: int, text: bytes) -> None:
+        """One change, which starts in the last line of the group or right behind it."""
+        self._new += [part for part in (old[self._taken_to : start], text) if part]
+        self._taken_to = end
+        if end < self.end:  # in the last line still
+            return
+        is_whole = _is_line_start(old, end) and (not self._new or self._new[-1].endswith(b"\n"))
+        newline = old.find(b"\n", end)
+        self.end = end if is_whole else newline + 1 if newline >= 0 else len(old)
+
+    def finish(self, old: bytes) -> None:
+        """Find the lines, less those that are the same at both ends."""
+        before = _lines(old[self.start : self.end])
+        after = _lines(b"".join([*self._new, old[self._taken_to : self.end]]))
+        same = 0
+        while same < min(len(before), len(after)) and before[same] == after[same]:
+            self.start += len(before[same])
+            same += 1
+        before, after = before[same:], after[same:]
+        while before and after and before[-1] == after[-1]:
+            self.end -= len(before.pop())
+            after.pop()
+        self.old_lines, self.new_lines = before, after
 
 
 def unified_diff(old: bytes, changes: Iterable[Change], name: str) -> str:
@@ -55,39 +79,20 @@ def unified_diff(old: bytes, changes: Iterable[Change], name: str) -> str:
 
 def _groups(old: bytes, changes: Iterable[Change]) -> list[_Group]:
     groups: list[_Group] = []
-    position = 0  # of what the last group has taken over
     for start, end, text in changes:
-        first = old.rfind(b"\n", 0, start) + 1
-        if groups and first < groups[-1].end:
-            groups[-1].new += old[position:start] + text
-        else:
-            if groups:
-                groups[-1].new += old[position : groups[-1].end]
-            groups.append(_Group(first, first, old[first:start] + text))
-        group = groups[-1]
-        position = end
-        is_whole = (end == 0 or old[end - 1] == ord("\n")) and (not group.new or group.new.endswith(b"\n"))
-        newline = old.find(b"\n", end)
-        group.end = max(group.end, end if is_whole else newline + 1 if newline >= 0 else len(old))
-    if groups:
-        groups[-1].new += old[position : groups[-1].end]
+        known = groups[-1].end if groups else 0
+        if not groups or start > known or (start == known and _is_line_start(old, start)):
+            # Not from the beginning of the text: in one long line every change would look through all of it.
+            newline = old.rfind(b"\n", known, start)
+            groups.append(_Group(newline + 1 if newline >= 0 else known))
+        groups[-1].add(old, start, end, text)
     for group in groups:
-        _trim(group, old)
+        group.finish(old)
     return groups
 
 
-def _trim(group: _Group, old: bytes) -> None:
-    """Leave out what is the same at both ends."""
-    before, after = _lines(old[group.start : group.end]), _lines(group.new)
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        group.start += len(before[same])
-        same += 1
-    before, after = before[same:], after[same:]
-    while before and after and before[-1] == after[-1]:
-        group.end -= len(before.pop())
-        after.pop()
-    group.old_lines, group.new_lines = before, after
+def _is_line_start(text: bytes, at: int) -> bool:
+    return at == 0 or text.endswith(b"\n", 0, at)
 
 
 def _hunk(old: bytes, groups: list[_Group], lines: int, added: int) -> list[bytes]:
