@@ -119,7 +119,9 @@ def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
         return
     canonical_at = own_at = 0
     last = text.rfind(b"\n")
-    following = -1  # the first newline at or after a change, else the last: in one long line it is the same for all changes
+    following = (
+        -1
+    )  # the first newline at or after a change, else the last: in one long line it is the same for all changes
 
     def own_offset(of: int) -> int:
         nonlocal canonical_at, own_at

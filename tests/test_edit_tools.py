@@ -556,6 +556,15 @@ def test_indentation_is_that_of_the_target(view, folder, text, target, content, 
     assert content in (folder / "a.txt").read_text()
 
 
+def test_what_goes_into_a_section_is_indented_as_what_is_in_it(view, folder):
+    write(folder, {"a.yaml": "jobs:\n  build:\n    steps: 1\n", ".gitconfig": "[core]\n\tbare = false\n[user]\n"})
+    patch(view, "a.yaml", "insert", {"section": "jobs.build"}, "name: b")
+    assert (folder / "a.yaml").read_text() == "jobs:\n  build:\n    name: b\n    steps: 1\n"
+    patch(view, ".gitconfig", "insert", {"section": "[core]"}, "pager = less")
+    patch(view, ".gitconfig", "insert", {"section": "[user]"}, "name = x")
+    assert (folder / ".gitconfig").read_text() == "[core]\n\tpager = less\n\tbare = false\n[user]\nname = x\n"
+
+
 def test_a_code_block_in_a_list_is_indented_as_its_fence(view, folder):
     write(folder, {"a.md": "- ```sh\n      deep\n  ```\n"})
     patch(view, "a.md", "replace", {"codeBlock": {"index": 0}}, "one\n  two")

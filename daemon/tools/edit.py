@@ -473,9 +473,14 @@ def _change(text: bytes, place: Place, asked: Patch) -> Change:
 
 
 def _indent(text: bytes, place: Place, asked: Patch) -> bytes:
-    """Of the target; of a code block that of its fence, as what is inside may be indented for reasons of its own."""
+    """Of the target; of a code block that of its fence, as what is inside may be indented for reasons of its own; of what is
+    inserted into a section that of what stands in it.
+    """
     if asked.target.code_block is not None:
         return patch.indent_at(text, place.end if place.end < len(text) else place.start - 1)
     if asked.target.lines is not None and place.start == len(text):  # the line after the last
         return b""
+    if asked.operation == "insert" and asked.target.section is not None and asked.target.key is None:
+        inside = place.insert_at < place.end and not text.startswith(b"\n", place.insert_at)
+        return patch.indent_at(text, place.insert_at if inside else place.start)
     return patch.indent_at(text, place.start)
