@@ -103,7 +103,8 @@ class Editor:
             if self._is_closed:
                 raise ToolError("the daemon is ending", "Nothing was changed; call again", name="RuntimeError")
             entry = self._commit(tool, root, changes, stop, undoes)
-            self._journal.prune()
+            with contextlib.suppress(OSError):  # the edit is made whatever becomes of old ones
+                self._journal.prune()
             return entry
         finally:
             self._lock.release()
