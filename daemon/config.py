@@ -51,6 +51,10 @@ DAEMON_WIDE = frozenset({"idle_exit_seconds", "workers", "worker_memory_mib"})
 """One daemon serves all projects: a project's own file cannot set these."""
 
 
+USERS_OWN_MODELS = ("openai:", "path:")
+"""A project that somebody else wrote must not send its code to an endpoint, nor have a file of its own loaded as a model."""
+
+
 class SettingsError(ValueError):
     """A setting that cannot be used; the message names file, line and key."""
 
@@ -73,6 +77,11 @@ def load(config_file: str, root: str | None, environment: dict[str, str]) -> tup
             if key in DAEMON_WIDE and source != config_file:
                 place = f"{source}, line {_line_of(key, source)}"
                 raise SettingsError(f"{place}: {key} is one for all projects; set it in {config_file}")
+            if key == "model" and source != config_file and str(value).startswith(USERS_OWN_MODELS):
+                place = f"{source}, line {_line_of(key, source)}"
+                raise SettingsError(
+                    f"{place}: a project cannot choose {value!r}; set it in {config_file}, or CTXD_MODEL"
+                )
             values[key] = value
             sources[key] = source
     for key, text in environment.items():

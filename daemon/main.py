@@ -171,6 +171,11 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
             if root is None or not registry.remove(root):
                 raise ToolError(f"{root} is no project that ctxd watches", "`ctxd list` shows them")
             return {"removed": root}
+        case "model":
+            if hello.get("retry"):
+                registry.retry_models()
+                return {}
+            return {"model": registry.view(str(root or hello.get("refused") or "/")).project.model_status()}
         case "why":
             project = registry.view(str(root or hello.get("refused") or "/")).project
             if not project.scanned.wait(SCAN_SECONDS):

@@ -1,13 +1,15 @@
-"""The embedding model of one project: which one is wanted, which one answers, and what is wrong with it.
+"""The embedding models of one project: which one is wanted, which one answers, and what is wrong with it.
 
-Invariant: a question is compared with vectors of the model that embedded it. While another model's vectors are being made those
-of the one before answer; where a model cannot be had, the one that ships with ctxd does.
+The built-in model embeds every chunk when it is cut; another one that the settings name is a second layer, made in the background.
+Until its vectors are complete those of the other one before it answer, else the built-in ones; and the built-in ones whenever it
+does not answer. Invariant: a question is compared with vectors of the model that embedded it.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import embedding
@@ -18,90 +20,154 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ctxd.daemon.workers import WorkerPool
-    from ctxd.indexer.chunk_job import Chunked
     from ctxd.indexer.database import Database
     from ctxd.indexer.vectors import VectorIndex
 
 _PATHS_KEPT = 20_000  # 15 MB
 _PATH_PARTS = 3
+COMPLETE_SHARE = 0.9
+"""Of the chunked contents. With fewer vectors the model was never complete, or half of the files changed while no daemon ran."""
+_REST_SECONDS = (5.0, 300.0)  # a model that failed is left alone: at first, and at most
+_QUESTION_REST_SECONDS = (
+    20.0  # a model that did not answer a question is not asked the next ones: each would wait for it
+)
+_DROP_SECONDS = 30.0  # calls that still use the old vectors are over by then
 
 
 class ProjectModel:
-    def __init__(self, specification: str, database: Database, pool: WorkerPool) -> None:
+    """`built_in` and `other` are identities, "" where there is no such model."""
+
+    def __init__(self, specification: str, database: Database, pool: WorkerPool, cache: str) -> None:
         self.specification = specification
+        self.cache = cache
+        """Where fastembed's models lie."""
         self.problem: str | None = None
-        """Why the wanted model does not embed, and what mends it."""
+        """Why the wanted model does not embed or answer, and what mends it."""
+        self.complete = False
+        """Whether all contents have, or had, vectors of the other model: it answers."""
+        self.has_embedded = False
+        """Whether the other model has embedded anything since the start."""
+        self.retry_at = 0.0
+        """Not before may the other model be asked to embed."""
+        self.drop_at: float | None = None
         self._database = database
         self._pool = pool
-        """Where a question is embedded, for a model that the daemon itself does not load."""
-        self._complete = False
+        self._rest = _REST_SECONDS[0]
+        self._unasked_until = 0.0
+        self._began, self._contents_done = time.monotonic(), 0
         self._lock = threading.Lock()
-        self._index: VectorIndex | None = None
-        try:
-            self.identity = self.identity_of(specification)
-        except embedding.ModelError as error:
-            self.identity, self.problem = "", str(error)
+        self._indexes: dict[int, VectorIndex] = {}
+        self.built_in = "" if specification == embedding.NONE else embedding.identity_of(embedding.BUILT_IN)
+        self.other = ""
+        if embedding.is_other(specification):
+            try:
+                self.other = embedding.identity_of(specification)
+            except embedding.ModelError as error:
+                self.problem = str(error)
+        database.models_wanted.update({self.built_in, self.other} - {""})
 
-    @property
-    def deadline_seconds(self) -> float:
-        """For the chunks of one file."""
-        return embedding.deadline_seconds(self.specification)
+    def loaded(self, embedded: int, chunked: int) -> None:
+        """What the database has at the start: so many of the chunked contents have vectors of the other model."""
+        self.complete = bool(self.other) and embedded > 0 and embedded >= COMPLETE_SHARE * chunked
+        if not self.other and self.problem is None:
+            self.drop_at = time.monotonic()
 
-    @staticmethod
-    @functools.cache
-    def identity_of(specification: str) -> str:
-        return "" if specification == embedding.NONE else embedding.identity_of(specification)
+    def eta(self, left: int) -> int | None:
+        """Seconds until so many more contents have their vectors."""
+        if not self._contents_done:
+            return None
+        return round((time.monotonic() - self._began) / self._contents_done * left)
 
-    def note(self, result: Chunked) -> None:
-        """What a file's chunks told of the model."""
-        self.problem = result.reason or None
+    def embedded(self, *, whole: bool) -> None:
+        """The other model has embedded a content, or a part of it."""
+        self._contents_done += whole
+        self._rest = _REST_SECONDS[0]
+        self.has_embedded = True
+        self.retry_at = 0.0
+        self.problem = None
+
+    def failed(self, reason: str) -> None:
+        """The other model cannot be had or used: leave it alone for a while, longer each time."""
+        self.problem = reason
+        self.retry_at = time.monotonic() + self._rest
+        self._rest = min(2 * self._rest, _REST_SECONDS[1])
+
+    def retry(self) -> None:
+        """Somebody may have mended it."""
+        self._rest = _REST_SECONDS[0]
+        self.retry_at = self._unasked_until = 0.0
 
     def all_embedded(self) -> None:
-        """Every content has been through the wanted model: from now on it answers, if it could be had."""
-        wanted = next((one.id for one in stored_models(self._database) if one.identity == self.identity), None)
-        if self.specification == embedding.NONE:
-            drop_models_but(self._database, 0)
-        elif wanted is not None and self.problem is None:
-            self._complete = True
-            drop_models_but(self._database, wanted)
+        """Every content has been through the other model: from now on it answers, and what no project wants can go."""
+        if not self.complete and any(one.identity == self.other for one in stored_models(self._database)):
+            self.complete = True
+            self.drop_at = time.monotonic() + _DROP_SECONDS
+
+    def drop_unwanted(self) -> bool:
+        """Delete vectors that nobody wants any more, when it is time; whether it did."""
+        if self.drop_at is None or time.monotonic() < self.drop_at:
+            return False
+        self.drop_at = None
+        drop_models_but(self._database, self._database.models_wanted)
+        with self._lock:
+            stored = {one.id for one in stored_models(self._database)}
+            self._indexes = {id_: index for id_, index in self._indexes.items() if id_ in stored}
+        return True
 
     def answering(self) -> StoredModel | None:
         """The model whose vectors are compared; None where there are none."""
-        if self.specification == embedding.NONE:
-            return None
-        stored = stored_models(self._database)
-        others = [one for one in stored if one.identity != self.identity]
-        if others and not self._complete:
-            return others[-1]
-        return next((one for one in stored if one.identity == self.identity), None)
+        return next(iter(self._candidates()), None)
 
-    def index(self) -> VectorIndex | None:
-        """The vectors of the answering model."""
-        model = self.answering()
-        if model is None:
-            return None
+    def _candidates(self) -> list[StoredModel]:
+        """The best first."""
+        if not self.built_in:
+            return []
+        stored = stored_models(self._database)
+        wanted = [one for one in stored if one.identity == self.other and self.complete]
+        before = [one for one in stored if one.identity not in {self.other, self.built_in}]
+        before = [one for one in before if self.other and _is_there(one)]
+        return [
+            *wanted,
+            *(before[-1:] if not wanted else []),
+            *(one for one in stored if one.identity == self.built_in),
+        ]
+
+    def meaning(self, text: str, stop: Callable[[], bool]) -> Meaning | None:
+        """What a text means to the best model that answers, None where there is none. Where a better one does not, `problem` says why."""
+        for model in self._candidates():
+            if model.specification == embedding.BUILT_IN:
+                vector = embedding.load(embedding.BUILT_IN).encode([text])[0]
+                return Meaning(vector, self._index(model), path_vector)
+            if time.monotonic() < self._unasked_until:
+                continue
+            vector = self._encoded(model, text, stop)
+            if not isinstance(vector, str):
+                if model.identity == self.other:
+                    self.problem = None
+                return Meaning(vector, self._index(model))
+            self._unasked_until = time.monotonic() + _QUESTION_REST_SECONDS
+            if model.identity == self.other:
+                self.problem = vector
+        return None
+
+    def _encoded(self, model: StoredModel, text: str, stop: Callable[[], bool]) -> Any:
+        """The vector of a question, or why there is none."""
+        from ctxd.indexer.chunk_job import EncodeJob
+
+        vector = self._pool.result(EncodeJob(model.specification, self.cache, text), stop, urgent=True)
+        if vector is None:
+            return f"{model.specification} did not answer in time"
+        if not isinstance(vector, str) and len(vector) != model.dimension:
+            return f"{model.specification} gives {len(vector)} dimensions, its vectors here have {model.dimension}"
+        return vector
+
+    def _index(self, model: StoredModel) -> VectorIndex:
         from ctxd.indexer.vectors import VectorIndex
 
         with self._lock:
-            if self._index is None or self._index.model_id != model.id:
-                self._index = VectorIndex(self._database, model.id, model.dimension)
-            return self._index
-
-    def meaning(self, text: str, stop: Callable[[], bool]) -> Meaning | None:
-        """What a text means to the answering model, None where there is none. Raises ModelError."""
-        model, index = self.answering(), self.index()
-        if model is None or index is None:
-            return None
-        if model.specification == embedding.BUILT_IN:
-            return Meaning(embedding.load(embedding.BUILT_IN).encode([text])[0], index, path_vector)
-        from ctxd.indexer.chunk_job import EncodeJob
-
-        result = self._pool.result(EncodeJob(model.specification, text), stop, urgent=True)
-        if result is None:
-            raise embedding.ModelError("the model did not answer in time")
-        if isinstance(result, str):
-            raise embedding.ModelError(result)
-        return Meaning(result, index)
+            if model.id not in self._indexes:
+                self._indexes[model.id] = VectorIndex(self._database, model.id, model.dimension)
+            return self._indexes[model.id]
 
 
 @functools.lru_cache(maxsize=_PATHS_KEPT)
@@ -110,3 +176,11 @@ def path_vector(path: bytes) -> Any:
     name = b"/".join(path.split(b"/")[-_PATH_PARTS:]).rpartition(b".")
     text = (name[0] or name[2]).decode("utf-8", "replace")
     return embedding.load(embedding.BUILT_IN).encode([text.replace("-", " ")])[0]
+
+
+def _is_there(model: StoredModel) -> bool:
+    """Whether a model is still the one that made its vectors: a folder may hold another one by now, the built-in one other weights."""
+    try:
+        return embedding.is_other(model.specification) and embedding.identity_of(model.specification) == model.identity
+    except embedding.ModelError:
+        return False

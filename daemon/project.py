@@ -17,7 +17,7 @@ from ctxd.daemon.model import ProjectModel
 from ctxd.daemon.queue import IndexingThread
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.watcher import Watcher
-from ctxd.indexer import embedding, languages
+from ctxd.indexer import languages
 from ctxd.indexer.file_search import FileSearch
 from ctxd.indexer.file_table import FileTable
 from ctxd.indexer.scope import ScopeCounter
@@ -61,12 +61,14 @@ class Project:
         embedders: WorkerPool,
         editor: Editor,
         scratch: str,
+        models: str = "",
         programs: Programs,
     ) -> None:
+        """`scratch` is a folder for git, `models` the one where fetched models lie."""
         self.root = root
         self.database = database
         self.workers = workers
-        self.embedders = workers if settings.model in {embedding.BUILT_IN, embedding.NONE} else embedders
+        self.embedders = embedders
         self.matchers = matchers
         self.editor = editor
         self.settings = settings
@@ -74,8 +76,8 @@ class Project:
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
-        self.model = ProjectModel(settings.model, database, self.embedders)
-        self.writer = Writer(database, root, self.model.identity)
+        self.model = ProjectModel(settings.model, database, embedders, models)
+        self.writer = Writer(database, root, self.model.built_in, self.model.other)
         self.counter = ScopeCounter(self.table, self.lock)
         self.text = TextSearch(root, database, self.table, self.lock, self.counter, programs)
         self.names = FileSearch(root, self.table, self.lock, programs)
@@ -103,6 +105,8 @@ class Project:
                 self.watcher.start()
                 for content in self.table.contents.values():
                     self.queue.note_content(content)
+                chunked = [content for content in self.table.contents.values() if content.chunks == "chunked"]
+                self.model.loaded(sum(content.embedded for content in chunked), len(chunked))
             logger.info(
                 "%s: %d files, %d to index", os.fsdecode(self.root), len(self.table), len(self.table.without_content)
             )
@@ -259,6 +263,29 @@ class Project:
         elapsed = time.monotonic() - queue.started_at
         eta = round(elapsed / done * (total - done)) if done > total // 100 else None
         return {"done": done, "total": total, "eta_seconds": eta}
+
+    def model_status(self) -> dict[str, Any]:
+        """The project's entry in `ctxd model status --json`: which model is wanted, which answers, how far it is, what is wrong."""
+        model, queue = self.model, self.queue
+        answering = model.answering()
+        counts = self.semantic.counts(answering)
+        total = sum(content.chunks == "chunked" for content in list(self.table.contents.values()))
+        done = total - len(queue.vectors.pending) if model.other else total
+        progress = {
+            "done": max(0, done),
+            "total": total,
+            "eta_seconds": 0 if done >= total else model.eta(total - done),
+        }
+        return {
+            "root": os.fsdecode(self.root),
+            "wanted": model.specification,
+            "answering": answering.specification if answering is not None else None,
+            "dimension": answering.dimension if answering is not None else None,
+            "chunks": counts["chunks"],
+            "embedded": counts["embedded"],
+            "progress": progress if queue.chunks_ready else self.progress(),
+            "problem": model.problem,
+        }
 
     def status(self) -> dict[str, Any]:
         """The project's entry in `ctxd status --json`. Does not wait for a first listing."""

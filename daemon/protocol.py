@@ -7,7 +7,7 @@ A client connects to the Unix socket and sends one *hello* line of JSON:
 The daemon answers one line, `{"ctxd": 1, "version", "build", "pid", "ok": true, ...}` or `{..., "ok": false, "error", "hint"}`.
 Where `want` is "mcp", the socket speaks plain MCP (one JSON-RPC message a line) from there on. Every other want is a question
 that the answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "why", "outline", "edits",
-"undo", "languages", "config".
+"undo", "languages", "config", "model".
 `add` may be answered by several lines. There is no second RPC protocol.
 """
 
@@ -44,6 +44,11 @@ class Places:
     def edits(self) -> str:
         """The journal of edits."""
         return os.path.join(self.state, "edits")
+
+    @property
+    def models(self) -> str:
+        """Models that `ctxd model pull` fetched."""
+        return os.path.join(self.state, "models")
 
     @property
     def registry_file(self) -> str:

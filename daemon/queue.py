@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from ctxd.daemon.stage import Stage
 from ctxd.daemon.workers import ParseJob, PoolClosedError
 from ctxd.indexer import element_ranking, grep, languages, ripgrep
-from ctxd.indexer.chunk_job import ChunkJob
-from ctxd.indexer.chunk_rows import write_chunks
+from ctxd.indexer.chunk_job import ChunkJob, EmbedJob
+from ctxd.indexer.chunk_rows import unembedded_chunks, write_chunks, write_vectors
 from ctxd.indexer.database import DatabaseError
+from ctxd.indexer.embedding import ModelError
 from ctxd.indexer.programs import ProgramFailed
 from ctxd.indexer.text_search import NARROWED_FILES_MIN
 from ctxd.indexer.walker import stamp_of
@@ -30,6 +31,7 @@ from ctxd.indexer.writer import BATCH_BYTES_MAX, BATCH_FILES_MAX
 
 if TYPE_CHECKING:
     from ctxd.daemon.project import Project
+    from ctxd.indexer.chunk_job import Embedded
     from ctxd.indexer.file_table import Content, File
 
 logger = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ logger = logging.getLogger(__name__)
 IDLE_SECONDS = 1.0  # between looks where nothing is to do; an event wakes it at once
 SWEEP_SLICE_SECONDS = 0.01  # of a sweep, between which answers get the lock
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
+CHANGED_SECONDS = 0.5  # after a file was other than it should be: the watcher will have heard of it by then
 COLLECT_SECONDS = 300.0
 COLLECT_SHARE = 0.02  # of the files, indexed since it was done last, but at least BATCH_FILES_MAX
 MERGE_SHARE = (
@@ -58,13 +61,15 @@ class IndexingThread(threading.Thread):
         self.settled = threading.Condition(project.lock)
         """Notified whenever symbols were written or elements ranked; for callers that wait for theirs."""
         self.symbols = Stage(project.workers, self._parse_job, self.wake.set)
-        self.chunks = Stage(project.embedders, self._chunk_job, self.wake.set)
+        self.chunks = Stage(project.workers, self._chunk_job, self.wake.set)
+        self.vectors = Stage(project.embedders, self._embed_job, self.wake.set)
+        """Of a model beside the built-in one: no answer waits for them."""
         self.without_outline: dict[int, Content] = {}
         """Contents in a language of ours that have no symbols: too large, or failed."""
         self.first_pass_done = False
         self.text_ready = False
         self.chunks_ready = False
-        """Whether the first pass has cut everything into chunks, with vectors of the wanted model."""
+        """Whether the first pass has cut everything into chunks, with vectors of the built-in model."""
         self.started_at = time.monotonic()
         self.problem: str | None = None
         self._closing = False
@@ -111,10 +116,16 @@ class IndexingThread(threading.Thread):
         """Call under the project's lock for every content that a file now points to."""
         if content.chunks == "pending":
             self.chunks.pending[content.id] = content
+        elif content.chunks == "chunked":
+            self._note_vectors(content)
         if content.symbols == "pending":
             self.symbols.pending[content.id] = content
         elif content.symbols in WITHOUT_OUTLINE:
             self.without_outline[content.id] = content
+
+    def _note_vectors(self, content: Content) -> None:
+        if self.project.model.other and not content.embedded:
+            self.vectors.pending[content.id] = content
 
     def has_given_up(self, file: File) -> bool:
         """Whether this file cannot be read as it is."""
@@ -148,12 +159,14 @@ class IndexingThread(threading.Thread):
                 project.table.removed.difference_update(gone)
         if batch:
             self._index(batch)
-        written = self._write_symbols() + self._write_chunks()
+        written = self._write_symbols() + self._write_chunks() + self._write_vectors()
         with project.lock:
             # Until the text index is built, most of the processor is this thread's: text serves every other tool.
             self.symbols.send_some(project.workers.count if self.text_ready else 1)
             if not self.symbols.pending:  # a chunk ends where a definition does
-                self.chunks.send_some(project.embedders.count)
+                self.chunks.send_some(project.workers.count)
+            if self.chunks_ready and time.monotonic() > project.model.retry_at:
+                self.vectors.send_some(project.embedders.count)
             done = not project.table.without_content or self._only_given_up()
         if done and not self.text_ready:
             if self._indexed > len(project.table) * OPTIMIZE_SHARE:
@@ -171,9 +184,10 @@ class IndexingThread(threading.Thread):
             if self._chunked > len(project.table) * OPTIMIZE_SHARE:
                 project.writer.optimize_chunks()
                 project.database.shrink()
-            project.model.all_embedded()
             self.chunks_ready = True
             logger.info("%s is ready", os.fsdecode(project.root))
+        if self.chunks_ready and not self.vectors.pending:
+            project.model.all_embedded()
         self.problem = None
         busy = bool(batch or gone or written or not swept)
         if not busy and self.first_pass_done:
@@ -255,9 +269,19 @@ class IndexingThread(threading.Thread):
             path=self.project.root + b"/" + content.files[0].path,
             content_hash=content.hash,
             definitions=self.project.symbols.packed_definitions(content.id),
-            model=self.project.model.specification,
-            deadline_seconds=self.project.model.deadline_seconds,
+            with_vectors=bool(self.project.model.built_in),
         )
+
+    def _embed_job(self, content: Content) -> EmbedJob | None:
+        model = self.project.model
+        chunks = unembedded_chunks(self.project.database, content.id, model.other) if content.files else []
+        if not chunks:
+            content.embedded = True
+            self.vectors.done(content.id)
+            self.wake.set()
+            return None
+        path = self.project.root + b"/" + content.files[0].path
+        return EmbedJob(path, content.hash, chunks, model.specification, model.cache)
 
     def _write_symbols(self) -> int:
         finished = self.symbols.results(BATCH_FILES_MAX)
@@ -286,14 +310,11 @@ class IndexingThread(threading.Thread):
         finished = self.chunks.results(BATCH_FILES_MAX)
         if not finished:
             return 0
-        model = self.project.model
         try:
             with self.project.database.transaction():
                 for content_id, result in finished:
                     if result.outcome == "chunked":
-                        write_chunks(
-                            self.project.database, content_id, result, model.identity_of(result.model or "none")
-                        )
+                        write_chunks(self.project.database, content_id, result, self.project.model.built_in)
         except BaseException:
             self.chunks.give_back(finished)
             raise
@@ -303,9 +324,49 @@ class IndexingThread(threading.Thread):
                 content = self._taken(self.chunks, content_id, result.outcome)
                 if content is not None:
                     content.chunks = result.outcome
-                    model.note(result)
+                    if result.outcome == "chunked":
+                        self._note_vectors(content)
             self.settled.notify_all()
         return len(finished)
+
+    def _write_vectors(self) -> int:
+        finished = self.vectors.results(BATCH_FILES_MAX)
+        model = self.project.model
+        for content_id, result in finished:
+            try:
+                whole = self._write_vectors_of(content_id, result)
+            except ModelError as error:
+                model.failed(str(error))
+                whole = False
+            except BaseException:
+                self.vectors.give_back(finished)
+                raise
+            with self.project.lock:
+                self.vectors.give_back([(content_id, None)])
+                content = self.project.table.contents.get(content_id)
+                if whole or content is None:
+                    self.vectors.done(content_id)
+                if content is not None:
+                    content.embedded = whole
+        return len(finished)
+
+    def _write_vectors_of(self, content_id: int, result: Embedded) -> bool:
+        """Whether nothing is left to be done for a content. Raises ModelError."""
+        model = self.project.model
+        if result.outcome == "embedded":
+            with self.project.database.transaction():
+                whole = write_vectors(self.project.database, content_id, result, model.other, model.specification)
+            model.embedded(whole=whole)
+            return whole
+        if result.outcome == "failed":
+            logger.warning("not embedded by %s: %s", model.specification, result.reason)
+            if model.has_embedded:  # this file is the matter, not the model: it is found by its words
+                return True
+        if result.outcome == "changed":
+            model.retry_at = time.monotonic() + CHANGED_SECONDS
+        else:
+            model.failed(result.reason)
+        return False
 
     def _taken(self, stage: Stage, content_id: int, outcome: str) -> Content | None:
         """The content whose result was written; one that only "changed" stays pending while files hold it."""
@@ -320,6 +381,8 @@ class IndexingThread(threading.Thread):
         """A little upkeep while nothing else is to do; whether there may be more."""
         now = time.monotonic()
         if now > self.rank_at and self._rank():
+            return True
+        if self.project.model.drop_unwanted():
             return True
         enough = max(len(self.project.table) * COLLECT_SHARE, BATCH_FILES_MAX)
         if now - self._collected_at > COLLECT_SECONDS or self._indexed - self._collected_indexed > enough:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-EMBED_SECONDS_MAX = 300.0  # for the chunks of one file
+EMBED_SECONDS_MAX = 300.0  # to load a model and embed some chunks
+EMBEDDER_IDLE_SECONDS = 300.0  # the next question would wait a second for the model
+EMBEDDER_RSS_BYTES_MAX = 4 << 30  # large models hold 1 to 2 GB; it is leaks that this is against
 EMBEDDER_BYTES_MAX = 8 << 30  # of address space: ONNX Runtime maps much more than it uses
 
 
@@ -42,7 +44,13 @@ class Registry:
         )
         self.matchers = WorkerPool(settings.workers, memory_bytes=settings.worker_memory_mib << 20)
         # One: a transformer uses all cores by itself, and holds 100 MB and more.
-        self.embedders = WorkerPool(1, job_seconds=EMBED_SECONDS_MAX, memory_bytes=EMBEDDER_BYTES_MAX)
+        self.embedders = WorkerPool(
+            1,
+            job_seconds=EMBED_SECONDS_MAX,
+            memory_bytes=EMBEDDER_BYTES_MAX,
+            idle_seconds=EMBEDDER_IDLE_SECONDS,
+            renew_rss_bytes=EMBEDDER_RSS_BYTES_MAX,
+        )
         """Apart from those that parse: no search waits for a first pass."""
         self.editor = Editor(places.edits)
         self.projects: dict[bytes, Project] = {}
@@ -135,6 +143,14 @@ class Registry:
             except ToolError as error:
                 self._missing[key] = str(error)
 
+    def retry_models(self) -> None:
+        """Try again the models that could not be had: one may have been fetched."""
+        with self._lock:
+            projects = list(self.projects.values())
+        for project in projects:
+            project.model.retry()
+            project.queue.wake.set()
+
     def close(self) -> None:
         with self._lock:
             projects, self.projects = self.projects, {}
@@ -166,6 +182,7 @@ class Registry:
                 embedders=self.embedders,
                 editor=self.editor,
                 scratch=scratch,
+                models=self.places.models,
                 programs=self.programs,
             )
         except (DatabaseError, OSError) as error:

@@ -15,7 +15,6 @@ from ctxd.daemon.elements import ElementLookup
 from ctxd.indexer import languages
 from ctxd.indexer.decode import Unreadable, content_hash, decode, read_inside
 from ctxd.indexer.elements import FileElements, language_name, type_of
-from ctxd.indexer.embedding import ModelError
 from ctxd.indexer.semantic_ranking import Question, calibrated, coverage, names_worth, stem_match
 from ctxd.indexer.words import tokens
 
@@ -65,7 +64,6 @@ class SemanticQuery:
         self._takes = takes
         self._lookup = ElementLookup(call)
         self._moved = 0
-        self.model_problem: str | None = self.project.model.problem
 
     def not_ready(self) -> str | None:
         """Why nothing can be answered yet."""
@@ -131,11 +129,7 @@ class SemanticQuery:
         yield from sorted(answers, key=lambda one: (-one.score, one.path, one.start_line))
 
     def _meaning(self, text: str) -> Meaning | None:
-        try:
-            return self.project.model.meaning(text, self.call.stop)
-        except ModelError as error:
-            self.model_problem = str(error)
-            return None
+        return self.project.model.meaning(text, self.call.stop)
 
     def _text(self, hit: ChunkHit) -> FileElements | None:
         """As `_elements`, without them: what they cost is a third of an answer."""
@@ -170,8 +164,9 @@ class SemanticQuery:
                 "pending_files": self.missing + self._moved,
                 "reason": "changed files are still being embedded",
             }
-        if self.model_problem:
-            fields["note"] = f"the model {self.project.model.specification} does not answer: {self.model_problem}"
+        model = self.project.model
+        if model.problem:
+            fields["note"] = f"the model {model.specification} does not answer, the built-in one does: {model.problem}"
         return fields
 
     def coverage(self) -> dict[str, Any]:

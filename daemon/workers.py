@@ -31,7 +31,7 @@ __all__ = ["ParseJob", "ParseResult", "PoolClosedError", "PoolStats", "WorkerPoo
 
 ResultT = TypeVar("ResultT")
 
-RENEW_RSS_BYTES = 256 << 20  # a process that holds more between two jobs is ended, and another started for the next
+RENEW_RSS_BYTES = 256 << 20
 _START_SECONDS = 20.0  # more for the first job of a process: Python and the grammar are loaded before it is looked at
 _READ_BYTES = 1 << 16
 _POLL_SECONDS = 0.05  # between two looks whether anybody still waits
@@ -55,13 +55,20 @@ class WorkerPool:
     """Up to `count` processes, started when first needed and ended after `idle_seconds` without work."""
 
     def __init__(
-        self, count: int, job_seconds: float = 10.0, memory_bytes: int = 2 << 30, idle_seconds: float = 60.0
+        self,
+        count: int,
+        job_seconds: float = 10.0,
+        memory_bytes: int = 2 << 30,
+        idle_seconds: float = 60.0,
+        renew_rss_bytes: int = RENEW_RSS_BYTES,
     ) -> None:
         self.count = count
         self.job_seconds = job_seconds
         """The most that a job gets, whatever deadline it names."""
         self.memory_bytes = memory_bytes
         self.idle_seconds = idle_seconds
+        self.renew_rss_bytes = renew_rss_bytes
+        """A process that holds more between two jobs is ended, and another started for the next."""
         self._changed = threading.Condition()
         # All below is guarded by _changed.
         self._urgent: deque[tuple[Job[Any], Future[Any]]] = deque()
@@ -253,7 +260,7 @@ class _Driver:
     def _renew_if_large(self) -> None:
         """tree-sitter's Python binding leaks some 20 KB a file (0.26.1): 450 MB after 25,000 files of the Linux kernel."""
         process = self.process
-        if process is not None and _rss_bytes(process.pid) > RENEW_RSS_BYTES:
+        if process is not None and _rss_bytes(process.pid) > self.pool.renew_rss_bytes:
             self._end_process()
 
     def _start_process(self) -> None:

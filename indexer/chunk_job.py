@@ -1,4 +1,4 @@
-"""A job for a worker: a file's chunks, their words and their vectors.
+"""Jobs for workers: a file's chunks with their words and their vectors by the built-in model; vectors by another model; a question's.
 
 Invariant: what it gives depends on the bytes of the file, its definitions and the model alone, never on the file's path.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import os
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.outline import Definition
 
 _CHUNK_BYTES_READ = 64_000  # of one chunk: a line of megabytes is data
+_CHUNKS_AT_ONCE = 16  # half a second of a small transformer on one core
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,7 @@ class ChunkJob:
     """Of the bytes that are meant; other bytes are not cut."""
     definitions: bytes
     """Packed (indexer/outline.py); empty where there are none."""
-    model: str
-    """embedding.NONE: no vectors."""
-    with_words: bool = True
-    """False where chunks and words are known, and only the vectors of another model are wanted."""
+    with_vectors: bool = True
     deadline_seconds: float = 10.0
     tries: ClassVar[int] = 2
 
@@ -53,12 +52,44 @@ class Chunked:
     """For each chunk the words of the names it defines."""
     words: list[str] = field(default_factory=list)
     """For each chunk all its words, each as often as it occurs."""
-    model: str = ""
-    """Which gave the vectors: the one that ships with ctxd where, for a `reason`, the wanted one did not."""
     dimension: int = 0
     """Of the vectors; 0 where there are none."""
     vectors: list[bytes] = field(default_factory=list)
-    """For each chunk, quantised."""
+    """For each chunk, quantised, by the built-in model."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedJob:
+    """The vectors of a file's chunks by another model, or of the first of them: a question must not wait for a long file."""
+
+    path: bytes
+    content_hash: bytes
+    chunks: list[tuple[int, int, int]]
+    """Id, first and last line of each."""
+    model: str
+    cache: str
+    """Where fastembed's models lie."""
+    deadline_seconds: float = 300.0
+    slice_seconds: float = 2.0
+    """Then it ends with what it has, which is something."""
+    tries: ClassVar[int] = 2
+
+    def run(self, seconds: float) -> Embedded:
+        del seconds
+        return embed_file(self)
+
+    def failed(self, reason: str) -> Embedded:
+        return Embedded("failed", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    outcome: str
+    """"embedded"; "changed"; "no_model" (it cannot be had or used now); or "failed" (this file, by this model)."""
+    reason: str = ""
+    dimension: int = 0
+    vectors: list[tuple[int, bytes]] = field(default_factory=list)
+    """Chunk id and quantised vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +97,7 @@ class EncodeJob:
     """A question's vector."""
 
     model: str
+    cache: str
     text: str
     deadline_seconds: float = 8.0
     tries: ClassVar[int] = 1
@@ -76,7 +108,7 @@ class EncodeJob:
         from ctxd.indexer import embedding
 
         try:
-            return embedding.load(self.model).encode([self.text])[0]
+            return embedding.question_vector(embedding.load(self.model, self.cache), self.text)
         except embedding.ModelError as error:
             return str(error)
         except Exception as error:
@@ -109,25 +141,51 @@ def chunk_file(job: ChunkJob) -> Chunked:
             text[one.start : min(one.end, one.start + _CHUNK_BYTES_READ)].decode("utf-8", "replace") for one in pieces
         ]
         counted = [Counter(tokens(one)) for one in shown]
-        words = [_spelled(one) for one in counted] if job.with_words else []
-        names = _names(pieces, definitions) if job.with_words else []
+        names, words = _names(pieces, definitions), [_spelled(one) for one in counted]
         result = Chunked("chunked", "", pieces, _kinds(pieces, definitions), names, words)
-        if job.model == embedding.NONE:
+        if not job.with_vectors:
             return result
-        used, reason = job.model, ""
-        try:
-            model = embedding.load(used)
-            vectors = embedding.quantised(_encoded(model, shown, counted)) if pieces else []
-        except embedding.ModelError as error:
-            if used == embedding.BUILT_IN:
-                return replace(result, reason=str(error))
-            used, reason, model = embedding.BUILT_IN, str(error), embedding.load(embedding.BUILT_IN)
-            vectors = embedding.quantised(_encoded(model, shown, counted)) if pieces else []
-        return replace(result, reason=reason, model=used, dimension=model.dimension, vectors=vectors)
+        model = embedding.load(embedding.BUILT_IN)
+        vectors = embedding.quantised(_encoded(model, shown, counted)) if pieces else []
+        return replace(result, dimension=model.dimension, vectors=vectors)
     except MemoryError:
         return Chunked("failed", "out of memory")
     except Exception as error:
         return Chunked("failed", f"{type(error).__name__}: {error} ({os.fsdecode(job.path)})")
+
+
+def embed_file(job: EmbedJob) -> Embedded:
+    from ctxd.indexer import embedding
+    from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+
+    try:
+        model = embedding.load(job.model, job.cache)
+        data, _ = read_regular(job.path)
+        text = decode(data)[1]
+        if text is None or content_hash(data) != job.content_hash:
+            return Embedded("changed", "other bytes")
+        lines = text.split(b"\n")
+        vectors: list[tuple[int, bytes]] = []
+        until = time.monotonic() + job.slice_seconds
+        for at in range(0, len(job.chunks), _CHUNKS_AT_ONCE):
+            if vectors and time.monotonic() > until:
+                break
+            some = job.chunks[at : at + _CHUNKS_AT_ONCE]
+            texts = [
+                b"\n".join(lines[first - 1 : last])[:_CHUNK_BYTES_READ].decode("utf-8", "replace")
+                for _, first, last in some
+            ]
+            rows = embedding.quantised(model.encode(texts))
+            vectors += zip((id_ for id_, _, _ in some), rows, strict=True)
+        return Embedded("embedded", "", model.dimension, vectors)
+    except (OSError, Unreadable) as error:
+        return Embedded("changed", str(error))
+    except embedding.ModelError as error:
+        return Embedded("no_model", str(error))
+    except MemoryError:
+        return Embedded("failed", "out of memory")
+    except Exception as error:
+        return Embedded("failed", f"{type(error).__name__}: {error} ({os.fsdecode(job.path)})")
 
 
 def _encoded(model: Any, texts: list[str], counted: list[Counter[str]]) -> Any:

@@ -44,6 +44,8 @@ class Database:
         """What happened to an earlier, damaged file; shown by `ctxd status`."""
         self.damaged = False
         """Whether damage was met while running: the file is moved aside on closing, and the next start builds it anew."""
+        self.models_wanted: set[str] = set()
+        """Identities of the embedding models that its projects want: worktrees may be set up differently."""
         self.lock = threading.RLock()
         """Held by whoever uses `writer`: the worktrees of one repository share it. Taken after a project's lock, never before."""
         self._readers: queue.LifoQueue[Any] = queue.LifoQueue()

@@ -1,7 +1,15 @@
 """Embedding models: the one that ships with ctxd, and whoever else's the settings name.
 
-A model is named by a *specification*: "builtin", or "none" for no vectors at all. Invariant: this is the only module that knows
-which model is which; numpy is imported by whoever uses a model, not before.
+A model is named by a *specification*:
+
+    builtin             the one that ships with ctxd; it embeds every chunk, whatever else does
+    none                no vectors at all
+    ORGANISATION/NAME   a model that fastembed knows, from the cache; fetched by `ctxd model pull` alone, never while indexing
+    path:FOLDER         an ONNX model of one's own, with its tokenizer
+    openai:NAME         a model behind an OpenAI-compatible endpoint, which the environment names
+
+Invariant: this is the only module that knows which model is which; numpy is imported by whoever uses a model, not before, and a
+model other than the built-in one is loaded in a worker only.
 """
 
 from __future__ import annotations
@@ -9,6 +17,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -16,9 +25,13 @@ if TYPE_CHECKING:
 
 BUILT_IN = "builtin"
 NONE = "none"
+PATH = "path:"
+OPENAI = "openai:"
+FAILURE_SECONDS = 5.0
+"""A model that could not be loaded is not tried again so soon: each file and each question would wait for the same failure."""
+
 _WEIGHTS = os.path.join(os.path.dirname(__file__), "model", "static.npz")
-_BUILT_IN_SECONDS = 10.0
-_OTHER_SECONDS = 300.0
+_failures: dict[tuple[str, str], tuple[float, str]] = {}
 
 
 class ModelError(Exception):
@@ -42,27 +55,72 @@ class BagModel(EmbeddingModel, Protocol):
         ...
 
 
-def deadline_seconds(specification: str) -> float:
-    """For the chunks of one file: a transformer takes 36 a second, the built-in model 5,000 and more."""
-    return _BUILT_IN_SECONDS if specification in {BUILT_IN, NONE} else _OTHER_SECONDS
+class AskedModel(EmbeddingModel, Protocol):
+    """A model that takes a question otherwise than the texts that may answer it."""
+
+    def encode_question(self, text: str) -> Any:
+        """float32 of shape (dimension,). Raises ModelError."""
+        ...
 
 
+def question_vector(model: EmbeddingModel, text: str) -> Any:
+    """The vector of a question: float32 of shape (dimension,). Raises ModelError."""
+    ask = getattr(model, "encode_question", None)
+    return ask(text) if ask is not None else model.encode([text])[0]
+
+
+def is_other(specification: str) -> bool:
+    """Whether it names a model that embeds beside the built-in one."""
+    return specification not in {BUILT_IN, NONE}
+
+
+@functools.cache
 def identity_of(specification: str) -> str:
-    """The identity of a model, without loading it. Raises ModelError."""
+    """The identity of a model, without loading it; "" for none. Raises ModelError."""
+    if specification == NONE:
+        return ""
     if specification == BUILT_IN:
         with open(_WEIGHTS, "rb") as file:
             return f"{BUILT_IN}-{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
-    raise ModelError(f"there is no model {specification!r}; `ctxd model list` lists them")
+    if specification.startswith(PATH):
+        from ctxd.indexer.onnx_model import fingerprint
+
+        return f"path-{fingerprint(specification.removeprefix(PATH))}"
+    if specification.startswith(OPENAI):
+        from ctxd.indexer.endpoint_model import endpoint_fingerprint
+
+        return f"{specification}-{endpoint_fingerprint()}"
+    return f"fastembed-{specification.lower()}"
+
+
+def load(specification: str, cache: str = "") -> EmbeddingModel:
+    """The model of a specification, loaded once a process. `cache` is where fastembed's models lie. Raises ModelError."""
+    key = (specification, cache)
+    until, why = _failures.get(key, (0.0, ""))
+    if time.monotonic() < until:
+        raise ModelError(why)
+    try:
+        return _load(specification, cache)
+    except ModelError as error:
+        _failures[key] = (time.monotonic() + FAILURE_SECONDS, str(error))
+        raise
 
 
 @functools.lru_cache(maxsize=2)
-def load(specification: str) -> EmbeddingModel:
-    """The model of a specification, loaded once a process. Raises ModelError."""
+def _load(specification: str, cache: str) -> EmbeddingModel:
     if specification == BUILT_IN:
         from ctxd.indexer.static_model import StaticModel
 
         return StaticModel(_WEIGHTS)
-    raise ModelError(f"there is no model {specification!r}; `ctxd model list` lists them")
+    if specification.startswith(OPENAI):
+        from ctxd.indexer.endpoint_model import EndpointModel
+
+        return EndpointModel(specification.removeprefix(OPENAI))
+    from ctxd.indexer.onnx_model import OnnxModel, local_model
+
+    if specification.startswith(PATH):
+        return local_model(specification.removeprefix(PATH))
+    return OnnxModel(specification, cache)
 
 
 def quantised(vectors: Any) -> list[bytes]:

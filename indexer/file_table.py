@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Content:
     """One distinct sequence of bytes, shared by all files that hold it; the trigram index covers it."""
 
-    __slots__ = ("chunks", "files", "form", "hash", "id", "lines", "symbols")
+    __slots__ = ("chunks", "embedded", "files", "form", "hash", "id", "lines", "symbols")
 
     def __init__(self, id_: int, hash_: bytes, form: str, symbols: str, lines: int = 0, chunks: str = "none") -> None:
         self.id = id_
@@ -37,6 +37,8 @@ class Content:
         """Of its text; 0 where it is binary."""
         self.chunks = chunks
         """"pending", "chunked", "none" (not for semantic search), "too_large" or "failed"."""
+        self.embedded = False
+        """Whether it has vectors of the model that is wanted beside the built-in one, or never will."""
         self.files: list[File] = []
 
 

@@ -56,11 +56,12 @@ class IndexedFile:
 class Writer:
     """Writes one database for one root. Raises database.DatabaseError; the batch is then not written at all."""
 
-    def __init__(self, database: Database, root: bytes, model: str = "") -> None:
-        """`model` is the identity of the model whose vectors are wanted; "" for none."""
+    def __init__(self, database: Database, root: bytes, built_in: str = "", other: str = "") -> None:
+        """The identities of the built-in model and of the one that is wanted beside it; "" for none."""
         self.database = database
         self.root = root
-        self.model = model
+        self.built_in = built_in
+        self.other = other
         with database.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO root (path) VALUES (?)", (root,))
             self.root_id: int = connection.execute("SELECT id FROM root WHERE path = ?", (root,)).fetchone()[0]
@@ -72,7 +73,7 @@ class Writer:
                FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
             (self.root_id,),
         )
-        embedded = self._embedded()
+        embedded, by_other = self._embedded(self.built_in), self._embedded(self.other)
         for path, size, stamp, content_id, text_revision, *columns in rows:
             file = table.put(path, size, stamp)
             if text_revision == TEXT_REVISION:
@@ -80,6 +81,7 @@ class Writer:
                 if content is None:
                     content = _content(content_id, *columns)
                     content.chunks = self._chunks(path, size, content, columns[-1], content_id in embedded)
+                    content.embedded = columns[-1] == CHUNKS_REVISION and content_id in by_other
                 symbols_revision = columns[3]
                 if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
                     content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
@@ -121,7 +123,9 @@ class Writer:
         if row is not None:
             id_, text_revision, *columns = row
             content = _content(id_, *columns)
-            content.chunks = self._chunks(path, len(data), content, columns[-1], self._is_embedded(connection, id_))
+            embedded = self._is_embedded(connection, id_, self.built_in)
+            content.chunks = self._chunks(path, len(data), content, columns[-1], embedded)
+            content.embedded = columns[-1] == CHUNKS_REVISION and self._is_embedded(connection, id_, self.other)
             connection.execute("UPDATE content SET last_used = ? WHERE id = ?", (now, content.id))
             if content.symbols == "none" and languages.parsed_language_of(path) is not None:
                 content.symbols = "pending"  # the same bytes under a name that has a language
@@ -162,20 +166,21 @@ class Writer:
             return "none"
         if size > FILE_BYTES_MAX:
             return "too_large"
-        return "chunked" if revision == CHUNKS_REVISION and (embedded or not self.model) else "pending"
+        return "chunked" if revision == CHUNKS_REVISION and (embedded or not self.built_in) else "pending"
 
-    def _embedded(self) -> set[int]:
-        """The contents that have vectors of the wanted model."""
+    def _embedded(self, model: str) -> set[int]:
+        """The contents that have vectors of a model."""
         with self.database.reader() as connection:
             rows = connection.execute(
-                "SELECT content_id FROM embedded JOIN model ON model.id = model_id WHERE identity = ?", (self.model,)
+                "SELECT content_id FROM embedded JOIN model ON model.id = model_id WHERE identity = ?", (model,)
             ).fetchall()
         return {id_ for (id_,) in rows}
 
-    def _is_embedded(self, connection: Any, content_id: int) -> bool:
+    @staticmethod
+    def _is_embedded(connection: Any, content_id: int, model: str) -> bool:
         row = connection.execute(
             "SELECT 1 FROM embedded JOIN model ON model.id = model_id WHERE content_id = ? AND identity = ?",
-            (content_id, self.model),
+            (content_id, model),
         ).fetchone()
         return row is not None
 

@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from ctxd.daemon import protocol
-    from ctxd.mcp_frontend import verbs
+    from ctxd.mcp_frontend import model_verbs, verbs
 
     def _layout(prog: str) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(prog, max_help_position=HELP_COLUMN)
@@ -170,6 +170,22 @@ def parser() -> argparse.ArgumentParser:
     project_flag(verb)
     json_flag(verb)
     verb = add(
+        "ask",
+        verbs.ask_in_words,
+        "find code by what it does, in plain words",
+        "ctxd ask 'where are passwords hashed' src",
+        description=ASK,
+        error_status=QUERY_ERROR,
+    )
+    verb.add_argument("question", metavar="QUESTION", help="what the code does, or its name")
+    verb.add_argument("paths", nargs="*", default=[], metavar="PATH", help="only in these files and folders")
+    verb.add_argument(
+        "-n", "--number", type=int, default=5, metavar="N", help="how many results (default 5, at most 20)"
+    )
+    verb.add_argument("--language", metavar="LANGUAGE", help="only code in it, such as python")
+    project_flag(verb)
+    json_flag(verb)
+    verb = add(
         "files",
         verbs.files,
         "find files by name",
@@ -248,6 +264,36 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("--toolsets", metavar="NAMES", help="serve only these, for example search,files (CTXD_TOOLSETS)")
     verb.add_argument("--read-only", action="store_true", help="serve no tool that writes")
 
+    verb = add(
+        "model",
+        model_verbs.status,
+        "the embedding models, and which one is used",
+        "ctxd model status",
+        description=MODEL,
+    )
+    actions = verb.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
+
+    def action(name: str, function: Callable[[argparse.Namespace], int], summary: str, example: str) -> Parser:
+        one: Parser = actions.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", example=example
+        )
+        one.set_defaults(verb=function, parser=one)
+        return one
+
+    json_flag(action("list", model_verbs.list_models, "the models, and which are on this machine", "ctxd model list"))
+    one = action("use", model_verbs.use, "set the model, fetching it first", "ctxd model use BAAI/bge-small-en-v1.5")
+    one.add_argument("name", metavar="NAME", help="as listed, path:FOLDER or openai:NAME")
+    project_flag(one)
+    one = action(
+        "pull", model_verbs.pull, "fetch a model from huggingface.co", "ctxd model pull BAAI/bge-small-en-v1.5"
+    )
+    one.add_argument("name", metavar="NAME", help="as listed")
+    one = action(
+        "status", model_verbs.status, "which model is wanted, which one answers, how far it is", "ctxd model status"
+    )
+    project_flag(one)
+    json_flag(one)
+
     json_flag(add("languages", verbs.languages, "the languages known", "ctxd languages"))
     verb = add("config", verbs.config, "the settings in force, and where each comes from", "ctxd config --json")
     project_flag(verb)
@@ -304,6 +350,16 @@ Take back the last edit that a tool of ctxd made: its files hold the bytes again
 Said once more, it takes back the edit before that. A file that was written to since the edit is left, and so are the others.
 
 Exit status: 0 taken back; 1 there is none, or it cannot be."""
+
+ASK = """\
+Find code by what it does, described in plain words, or by its name: the best piece of each file, most relevant first, with a score
+from 0 to 1.
+
+Exit status: 0 found; 1 nothing found; 2 error."""
+
+MODEL = """\
+The embedding models, and which one is used. The one that ships with ctxd always embeds; another one is a second layer, made in the
+background, and answers once all of the project has been through it."""
 
 CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 BAR_CELLS = 24
+ANSWER_LINES, ANSWER_COLUMNS = 12, 300
 HIGHLIGHT_SECONDS = 0.2  # for one line, then lines stay as they are
 CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 CLEAR_LINE = "\r\x1b[K"
@@ -184,6 +185,24 @@ def occurrences(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
             else:
                 screen.print(f"{name}:{place}:{what}: {snippet}")
     return count
+
+
+def answers(screen: Screen, found: Iterable[dict[str, Any]]) -> None:
+    """Print the results of `search_semantic_concept`: on a terminal with their first lines, else a line each."""
+    for index, one in enumerate(found):
+        name = screen.paint(screen.path(one["file_path"]), PATH)
+        place = screen.paint(f"{one['start_line']}-{one['end_line']}", LINE_NUMBER)
+        lines = one["text"].split("\n")
+        if not screen.is_terminal:
+            first = next((line.strip() for line in lines if line.strip()), "")
+            screen.print(f"{name}:{place}:{one['score']:.3f}: {first}")
+            continue
+        score = screen.paint(f"{one['score']:.2f}", DIM)
+        screen.print(("\n" if index else "") + f"{name}:{place}  {score}")
+        for number, line in enumerate(lines[:ANSWER_LINES], one["start_line"]):
+            screen.print(f"{screen.paint(str(number), LINE_NUMBER)}:{screen.plain(line[:ANSWER_COLUMNS])}")
+        if len(lines) > ANSWER_LINES:
+            screen.print(screen.paint(f"... {len(lines) - ANSWER_LINES} more lines", DIM))
 
 
 def outline(screen: Screen, answer: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """What each verb of the `ctxd` command does: ask the daemon, print the answer, return the exit status.
 
-Invariant: exit codes mean what the help pages promise: `status` 0, 2, 3, 4; `search`, `symbol`, `files` 0 found, 1 nothing,
+Invariant: exit codes mean what the help pages promise: `status` 0, 2, 3, 4; `search`, `symbol`, `files`, `ask` 0 found, 1 nothing,
 2 error; everything else 0 or 1.
 """
 
@@ -30,6 +30,10 @@ LOG_BLOCK_BYTES = 1 << 16
 PAGE_TOKENS = 100_000  # the most: a person reads all pages anyway
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 PUNCTUATION_OF_GLOBS = re.compile(r"[\\*?\[\]{},!]")
+NOT_READY = {
+    "indexing_required": "symbols are being indexed",
+    "embeddings_not_ready": "the code is being embedded",
+}
 NONE_SEARCHED = {
     "search_text_pattern": "; --hidden searches hidden ones too, `ctxd why PATH` says why one is not",
     "find_symbol_occurrences": "; `ctxd languages` lists the languages with symbols",
@@ -94,7 +98,7 @@ def status(options: argparse.Namespace) -> int:
         if options.watch and screen.is_terminal:
             screen.stream.write(render.CLEAR_SCREEN)
         if options.json:
-            _print_json(report)
+            print_json(report)
         else:
             render.status(screen, report)
         if not options.watch:
@@ -148,7 +152,7 @@ def add_project(options: argparse.Namespace) -> int:
         with render.ProgressBar() as bar:
             project = _indexed(project, bar)
     if options.json:
-        _print_json(project)
+        print_json(project)
     elif options.no_wait:
         print(f"{project['root']}: {project['state']}")
     else:
@@ -174,7 +178,7 @@ def _indexed(project: dict[str, Any], bar: render.ProgressBar) -> dict[str, Any]
 def remove(options: argparse.Namespace) -> int:
     answer = ask("remove", root=_root(options.dir)) or {}
     if options.json:
-        _print_json({"removed": answer["removed"]})
+        print_json({"removed": answer["removed"]})
     else:
         print(f"{answer['removed']}: removed")
     return OK
@@ -184,7 +188,7 @@ def list_projects(options: argparse.Namespace) -> int:
     answer = ask("list", start=False)
     projects = _registered() if answer is None else answer["projects"]
     if options.json:
-        _print_json({"projects": projects})
+        print_json({"projects": projects})
         return OK
     for project in projects:
         print(project["root"] if project["state"] is None else f"{project['root']}  {project['state']}")
@@ -264,9 +268,9 @@ def files(options: argparse.Namespace) -> int:
 
 def why(options: argparse.Namespace) -> int:
     """The path as it is written: a link is asked about, not what it leads to."""
-    answer = (ask("why", path=_absolute(options.path), **_fields(options)) or {})["why"]
+    answer = (ask("why", path=_absolute(options.path), **fields_of(options)) or {})["why"]
     if options.json:
-        _print_json(answer)
+        print_json(answer)
     else:
         screen = render.Screen()
         verdict = screen.paint("searched", "32") if answer["searched"] else screen.paint("not searched", "33")
@@ -278,9 +282,9 @@ def why(options: argparse.Namespace) -> int:
 
 
 def outline(options: argparse.Namespace) -> int:
-    answer = (ask("outline", path=_absolute(options.path), **_fields(options)) or {})["outline"]
+    answer = (ask("outline", path=_absolute(options.path), **fields_of(options)) or {})["outline"]
     if options.json:
-        _print_json(answer)
+        print_json(answer)
     else:
         render.outline(render.Screen(), answer)
         if answer["symbols"] != "parsed":
@@ -292,13 +296,35 @@ def explore(options: argparse.Namespace) -> int:
     arguments = {"depth": options.depth, "limit": options.limit, "maxTokens": PAGE_TOKENS}
     if options.path:
         arguments["path"] = _absolute(options.path)
-    with Session(**_fields(options)) as session:
+    with Session(**fields_of(options)) as session:
         answer = answer_of(session.call("explore_codebase", arguments))
         if options.json:
-            _print_json(answer)
+            print_json(answer)
         elif "tree" in answer:
             render.overview(render.Screen(session.root), answer)
     return _verdict("explore_codebase", answer, (answer.get("summary") or {}).get("files", 0))
+
+
+def ask_in_words(options: argparse.Namespace) -> int:
+    arguments: dict[str, Any] = {
+        "concept_description": options.question,
+        "top_n_results": options.number,
+        "language": options.language,
+        "max_tokens": PAGE_TOKENS,
+    }
+    if options.paths:
+        arguments["target_paths"] = [_absolute(path) for path in options.paths]
+    tool = "search_semantic_concept"
+    with Session(**fields_of(options)) as session:
+        answer = answer_of(session.call(tool, arguments))
+        found = answer.get("results") or []
+        if options.json:
+            print_json(answer)
+        else:
+            render.answers(render.Screen(session.root), found)
+    if answer.get("note"):
+        print(f"ctxd: {answer['note']}", file=sys.stderr)
+    return _verdict(tool, answer, len(found))
 
 
 def _glob(options: argparse.Namespace) -> str:
@@ -341,7 +367,7 @@ def _query(
     """
     last: dict[str, Any] = {}
     shortened = 0
-    with Session(**_fields(options), only=only) as session:
+    with Session(**fields_of(options), only=only) as session:
         screen = render.Screen(session.root)
 
         def found() -> Iterator[Any]:
@@ -356,7 +382,7 @@ def _query(
             everything = list(found())
             count = len(everything)
             last.pop("next_cursor", None)
-            _print_json({**last, items: everything})
+            print_json({**last, items: everything})
         else:
             count = show(screen, found())
     if shortened and shows_lines and not options.json:
@@ -367,10 +393,10 @@ def _query(
 def _verdict(tool: str, answer: dict[str, Any], count: int) -> int:
     """Exit status of a query, with a word on stderr where the answer is not whole."""
     status = answer.get("status")
-    if status == "indexing_required":
+    if status in NOT_READY:
         progress = answer.get("progress") or {}
         print(
-            f"ctxd: symbols are being indexed ({progress.get('done', 0):,} of {progress.get('total', 0):,} files); "
+            f"ctxd: {NOT_READY[status]} ({progress.get('done', 0):,} of {progress.get('total', 0):,} files); "
             "wait with: ctxd status --wait ready",
             file=sys.stderr,
         )
@@ -410,9 +436,9 @@ def call(options: argparse.Namespace) -> int:
     if not isinstance(arguments, dict):
         print("ctxd call: --args must be a JSON object", file=sys.stderr)
         return USAGE
-    with Session(**_fields(options)) as session:
+    with Session(**fields_of(options)) as session:
         result = session.call(options.tool, arguments)
-    _print_json(answer_of(result))
+    print_json(answer_of(result))
     return USAGE if result.get("isError") else OK
 
 
@@ -462,7 +488,7 @@ def _edits(path: str | None) -> list[dict[str, Any]]:
 def languages(options: argparse.Namespace) -> int:
     known = (ask("languages") or {})["languages"]
     if options.json:
-        _print_json({"languages": known})
+        print_json({"languages": known})
         return OK
     rows = [("language", "symbols", "extensions")]
     rows += [(row["name"], "yes" if row["symbols"] else "no", " ".join(row["extensions"])) for row in known]
@@ -471,9 +497,9 @@ def languages(options: argparse.Namespace) -> int:
 
 
 def config(options: argparse.Namespace) -> int:
-    settings = (ask("config", **_fields(options)) or {})["settings"]
+    settings = (ask("config", **fields_of(options)) or {})["settings"]
     if options.json:
-        _print_json({"settings": settings})
+        print_json({"settings": settings})
         return OK
     rows = [("setting", "value", "from", "default", "meaning")]
     rows += [tuple(str(row[key]) for key in ("key", "value", "source", "default", "meaning")) for row in settings]
@@ -532,7 +558,7 @@ def version(options: argparse.Namespace) -> int:
         daemon = {key: connection.answer.get(key) for key in ("version", "build", "pid")}
     ours = {"version": protocol.VERSION, "build": protocol.build()}
     if options.json:
-        _print_json({**ours, "daemon": daemon})
+        print_json({**ours, "daemon": daemon})
         return OK
     print(f"ctxd {ours['version']}, build {ours['build']}, Python {sys.version.split()[0]}")
     if daemon is not None:
@@ -544,7 +570,7 @@ def version(options: argparse.Namespace) -> int:
 # Folders and output
 
 
-def _fields(options: argparse.Namespace) -> dict[str, Any]:
+def fields_of(options: argparse.Namespace) -> dict[str, Any]:
     return _project(options.project)
 
 
@@ -569,7 +595,7 @@ def _absolute(path: str) -> str:
     return os.path.normpath(os.path.join(working_folder(), os.path.expanduser(path)))
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Indented for people, compact for programs."""
     if sys.stdout.isatty():
         print(json.dumps(value, indent=2, ensure_ascii=False))

@@ -21,7 +21,7 @@ def write(folder, files):
 
 
 @contextlib.contextmanager
-def opened(folder, home, workers, **settings):
+def opened(folder, home, workers, *, embedders=None, **settings):
     """A project opened in this process, listed but perhaps not indexed yet."""
     database = Database(str(home / "databases" / "test.db"))
     project = Project(
@@ -30,9 +30,10 @@ def opened(folder, home, workers, **settings):
         workers,
         Settings(**settings),
         matchers=workers,
-        embedders=workers,
+        embedders=embedders or workers,
         editor=Editor(str(home / "edits")),
         scratch=str(home / "git"),
+        models=str(home / "models"),
         programs=find_programs(),
     )
     project.open()

@@ -298,12 +298,14 @@ def code_vectorization_status(call: Call, _params: StatusParams) -> dict[str, An
         status = "disabled"
     elif model.problem is not None and status == "ready":
         status = "error"
+    elif project.queue.vectors.pending and not model.complete:
+        status = "indexing"
     return {
         "success": True,
         "status": status,
         "model": answering.specification if answering is not None else None,
         "dimension": answering.dimension if answering is not None else None,
-        "progress": project.progress(project.queue.chunks),
+        "progress": project.model_status()["progress"],
         "totalFiles": len(files),
         "vectorizedFiles": vectorized,
         "totalElements": counts["chunks"],
