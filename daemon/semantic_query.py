@@ -166,7 +166,7 @@ class SemanticQuery:
             }
         model = self.project.model
         if model.problem:
-            fields["note"] = f"the model {model.specification} does not answer, the built-in one does: {model.problem}"
+            fields["note"] = f"the model {model.specification} does not answer: {model.problem}"
         return fields
 
     def coverage(self) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from ctxd.mcp_frontend import render
 HERE = os.path.dirname(os.path.abspath(__file__))
 FRONT_END = [sys.executable, os.path.join(HERE, "front_end.py")]
 DEADLINE_S = 30
-VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "files", "why", "outline"]
-VERBS += ["explore", "undo", "edits", "call", "mcp", "languages", "config", "logs", "version"]
+VERBS = ["start", "stop", "restart", "status", "add", "remove", "list", "search", "symbol", "ask", "files"]
+VERBS += ["why", "outline", "explore", "undo", "edits", "call", "mcp", "model"]
+VERBS += ["languages", "config", "logs", "version"]
 
 
 @pytest.fixture(scope="module")
