@@ -454,7 +454,7 @@ def usage_of_mcp(options: argparse.Namespace) -> int:
 def edits(options: argparse.Namespace) -> int:
     found = _edits(options.path)
     if options.json:
-        _print_json({"edits": found})
+        print_json({"edits": found})
     else:
         render.edits(found)
     return OK
@@ -468,7 +468,7 @@ def undo(options: argparse.Namespace) -> int:
         raise DaemonError(f"There is no edit of {where} to take back.", "`ctxd edits` lists those that ctxd made.")
     ask("undo", edit=last["id"])
     if options.json:
-        _print_json({"undone": last})
+        print_json({"undone": last})
     else:
         screen = render.Screen(last["root"])
         for file in last["files"]:
