@@ -28,6 +28,7 @@ _PATH_PARTS = 3
 COMPLETE_SHARE = 0.9
 """Of the chunked contents. With fewer vectors the model was never complete, or half of the files changed while no daemon ran."""
 _REST_SECONDS = (5.0, 300.0)  # a model that failed is left alone: at first, and at most
+_QUESTION_SECONDS = 5.0  # what is left of a call is for the built-in model, and for the search
 _QUESTION_REST_SECONDS = (
     20.0  # a model that did not answer a question is not asked the next ones: each would wait for it
 )
@@ -141,6 +142,8 @@ class ProjectModel:
             if time.monotonic() < self._unasked_until:
                 continue
             vector = self._encoded(model, text, stop)
+            if vector is None:
+                return None
             if not isinstance(vector, str):
                 if model.identity == self.other:
                     self.problem = None
@@ -151,14 +154,16 @@ class ProjectModel:
         return None
 
     def _encoded(self, model: StoredModel, text: str, stop: Callable[[], bool]) -> Any:
-        """The vector of a question, or why there is none."""
+        """The vector of a question, or why there is none; None where nobody waits for it any more."""
         from ctxd.indexer.chunk_job import EncodeJob
 
-        vector = self._pool.result(EncodeJob(model.specification, self.cache, text), stop, urgent=True)
+        until = time.monotonic() + _QUESTION_SECONDS
+        job = EncodeJob(model.specification, self.cache, text)
+        vector = self._pool.result(job, lambda: stop() or time.monotonic() > until, urgent=True)
         if vector is None:
-            return f"{model.specification} did not answer in time"
+            return None if stop() else f"no answer within {_QUESTION_SECONDS:g} s"
         if not isinstance(vector, str) and len(vector) != model.dimension:
-            return f"{model.specification} gives {len(vector)} dimensions, its vectors here have {model.dimension}"
+            return f"it gives {len(vector)} dimensions, its vectors here have {model.dimension}"
         return vector
 
     def _index(self, model: StoredModel) -> VectorIndex:
