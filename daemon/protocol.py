@@ -117,6 +117,13 @@ def make_private_folder(path: str) -> None:
         os.chmod(path, 0o700)
 
 
+_CODE_FOLDERS = (
+    *("daemon", "daemon/tools", "mcp_frontend", "migrations"),
+    *("indexer", "indexer/languages", "indexer/model", "indexer/structure"),
+)
+_CODE_ENDINGS = (".py", ".scm", ".json", ".npz")
+
+
 def build() -> str:
     """Fingerprint of the installed code: `<newest mtime in ns, hex>-<hash>`.
 
@@ -127,10 +134,10 @@ def build() -> str:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     digest = zlib.crc32(f"{VERSION} {sys.version}".encode())
     newest = 0
-    for folder in ("daemon", "daemon/tools", "indexer", "indexer/languages", "mcp_frontend", "migrations"):
+    for folder in _CODE_FOLDERS:
         with os.scandir(os.path.join(package, folder)) as entries:
             for entry in sorted(entries, key=lambda e: e.name):
-                if entry.name.endswith((".py", ".scm")):
+                if entry.name.endswith(_CODE_ENDINGS):
                     status = entry.stat()
                     newest = max(newest, status.st_mtime_ns)
                     line = f"{folder}/{entry.name} {status.st_size} {status.st_mtime_ns}\n"

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -203,3 +204,11 @@ def test_places_are_those_of_platformdirs(monkeypatch, variables):
     places = protocol.places()
     assert places.state == platformdirs.user_state_dir("ctxd", appauthor=False)
     assert places.config == platformdirs.user_config_dir("ctxd", appauthor=False)
+
+
+def test_the_build_is_of_every_folder_with_code():
+    """A daemon of yesterday's code must not answer, wherever the code was changed."""
+    package = Path(protocol.__file__).parent.parent
+    tops = ("daemon", "indexer", "mcp_frontend", "migrations")
+    folders = {path.parent.relative_to(package).as_posix() for top in tops for path in package.glob(f"{top}/**/*.py")}
+    assert folders <= set(protocol._CODE_FOLDERS)
