@@ -183,11 +183,12 @@ class Question:
 
 @dataclass(slots=True)
 class Evidence:
-    """What was found for one file. Each list has the best first."""
+    """What was found for one file."""
 
     path: bytes
     chunks: int = 0
-    bm25: list[float] = field(default_factory=list)
+    bm25: dict[int, float] = field(default_factory=dict)
+    """Of those of its chunks that hold the question's words best, by their ids."""
     cosines: list[float] = field(default_factory=list)
     defines: float = 0.0
     former: bool = False
@@ -213,7 +214,7 @@ def scores(
 
 def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[str, float]) -> list[dict[str, float]]:
     """FEATURES of each file."""
-    summed = [_summed(one.bm25) for one in evidence]
+    summed = [_summed(list(one.bm25.values())) for one in evidence]
     most_words = max(summed, default=0.0) or 1.0
     nearest = [max(one.cosines, default=0.0) for one in evidence]
     floor = min((cosine for one in evidence for cosine in one.cosines), default=0.0)

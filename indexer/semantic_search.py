@@ -40,6 +40,7 @@ _DEFINING_FILES_MAX = 100
 _NAMES_MAX = 4  # of a question, that are looked up as definitions
 COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
 _POSTINGS_MAX = 100_000  # chunks looked at for their words; the rarest words first
+_WORDS_MAX = 32  # of a question or a snippet that are looked for at once, the rarest
 _NARROW_FILES = 5_000  # a scope of fewer files is asked for file by file
 _NAMES_WEIGHT = 5.0  # of a word among the names that a chunk defines, against one in its text
 # What a kind of definition is worth to who asks for its name: variables often repeat a name that is defined elsewhere.
@@ -148,9 +149,9 @@ class SemanticSearch:
         """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
         asked = _Asked(self, scope, takes)
         rarity, worded = self._by_words(question, asked.contents)
-        for _, content_id, score in worded:
+        for id_, content_id, score in worded:
             if (one := asked.evidence(content_id)) is not None:
-                one.bm25.append(score)
+                one.bm25[id_] = score
         if meaning is not None:
             near = meaning.nearest(CANDIDATE_CHUNKS, asked.contents)
             near = [one for one in near if asked.path(one.content_id) is not None]
@@ -317,13 +318,13 @@ class SemanticSearch:
         meaning: Meaning | None,
     ) -> list[ChunkHit]:
         """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`."""
-        looked_for = " OR ".join(map(_quoted, question.words))
+        looked_for = " OR ".join(map(_quoted, question.words[:_WORDS_MAX]))
         rows: dict[int, list[tuple[int, int, int]]] = {}
         by_words: dict[int, float] = {}
         definitions: dict[int, bytes] = {}
         hashes: dict[int, bytes] = {}
         with self.database.reader() as connection:
-            for _, content_id, _ in best:
+            for _, content_id, evidence in best:
                 rows[content_id] = connection.execute(
                     "SELECT id, start_line, end_line FROM chunk WHERE content_id = ? ORDER BY id", (content_id,)
                 ).fetchall()
@@ -335,7 +336,8 @@ class SemanticSearch:
                     continue
                 hashes[content_id], definitions[content_id] = row[0], row[1] or b""
                 by_words.update(
-                    connection.execute(
+                    evidence.bm25
+                    or connection.execute(
                         f"""SELECT rowid, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) FROM chunk_text
                             WHERE chunk_text MATCH ? AND rowid BETWEEN ? AND ?""",
                         (looked_for, rows[content_id][0][0], rows[content_id][-1][0]),
@@ -429,7 +431,7 @@ def _telling(words: Iterable[str], counts: dict[str, int]) -> list[str]:
         postings += counts[word]
         if counts[word] and (not chosen or postings <= _POSTINGS_MAX):
             chosen.append(word)
-    return chosen
+    return chosen[:_WORDS_MAX]
 
 
 def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> dict[int, list[str]]:
