@@ -271,12 +271,12 @@ def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[
     return found
 
 
-def definition_places(blob: bytes) -> list[tuple[str, int]]:
-    """Name and line of all definitions, without making them."""
+def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
+    """Line, name and kind of all definitions, without making them."""
     if not definition_count(blob):
         return []
-    names, _, lines, *_ = _places(blob)
-    return list(zip(names, accumulate(lines), strict=True))
+    names, kinds, lines, *_ = _places(blob)
+    return list(zip(accumulate(lines), names, kinds, strict=True))
 
 
 def _owner_parts(owner: str) -> list[str]:

@@ -284,7 +284,7 @@ class SemanticSearch:
             for text in dict.fromkeys((question.text.strip() if question.is_name else name, name)):
                 places = self.symbols.occurrences(text, asked.scope, stop, definitions=True, references=False)
                 for one in itertools.islice(places, _DEFINING_FILES_MAX):
-                    worth = _KIND_WORTH.get(one.kind or "", _OTHER_WORTH)
+                    worth = _worth_of(one.kind)
                     found[one.path] = max(found.get(one.path, 0.0), worth)
                 if found:
                     break
@@ -357,7 +357,7 @@ class SemanticSearch:
             weighed = []
             for id_, start_line, end_line in rows[content_id]:
                 weight = by_words.get(id_, 0.0) / most_words + max(0.0, cosines.get(id_, 0.0)) / most_near
-                weight += names_worth(question, names.get(id_, ()), rarity)
+                weight += _defined_worth(question, names.get(id_, []), rarity)
                 hit = ChunkHit(
                     evidence.path,
                     hashes[content_id],
@@ -434,16 +434,26 @@ def _telling(words: Iterable[str], counts: dict[str, int]) -> list[str]:
     return chosen[:_WORDS_MAX]
 
 
-def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> dict[int, list[str]]:
-    """The names that each chunk defines, by its id."""
-    found: dict[int, list[str]] = {}
-    places = iter(sorted((line, name) for name, line in definition_places(definitions)))
+def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> dict[int, list[tuple[str, str]]]:
+    """The names that each chunk defines, and their kinds, by its id."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    places = iter(sorted(definition_places(definitions)))
     place = next(places, None)
     for id_, _, end_line in rows:
         while place is not None and place[0] <= end_line:
-            found.setdefault(id_, []).append(place[1])
+            found.setdefault(id_, []).append(place[1:])
             place = next(places, None)
     return found
+
+
+def _defined_worth(question: Question, defined: list[tuple[str, str]], rarity: dict[str, float]) -> float:
+    """How much what a chunk defines speaks for it; of a class and its constructor, which share a name, the class more."""
+    meant = max((_worth_of(kind) for name, kind in defined if name in question.names), default=0.0)
+    return meant + names_worth(question, [name for name, _ in defined], rarity)
+
+
+def _worth_of(kind: str | None) -> float:
+    return _KIND_WORTH.get(kind or "", _OTHER_WORTH)
 
 
 def _has_later_version(path: bytes, paths: list[bytes]) -> bool:
