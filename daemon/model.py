@@ -70,7 +70,7 @@ class ProjectModel:
     def loaded(self, embedded: int, chunked: int) -> None:
         """What the database has at the start: so many of the chunked contents have vectors of the other model."""
         self.complete = bool(self.other) and embedded > 0 and embedded >= COMPLETE_SHARE * chunked
-        if not self.other and self.problem is None:
+        if self.complete or (not self.other and self.problem is None):
             self.drop_at = time.monotonic()
 
     def eta(self, left: int) -> int | None:

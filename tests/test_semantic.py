@@ -310,6 +310,25 @@ def test_a_branch_switch_and_a_second_worktree_embed_nothing_again(folder, home,
         assert embedded_rows(project) == before
 
 
+def test_new_weights_of_the_built_in_model_keep_the_chunks_and_drop_the_old_vectors(folder, home, workers):
+    write(folder, TREE)
+
+    def chunk_ids(project):
+        with project.database.reader() as connection:
+            return connection.execute("SELECT id FROM chunk ORDER BY id").fetchall()
+
+    with opened(folder, home, workers) as project:
+        before = chunk_ids(ready(project))
+        with project.database.transaction() as connection:
+            connection.execute("UPDATE model SET identity = 'builtin-of-before'")
+    with opened(folder, home, workers) as project:
+        view = View(ready(project))
+        assert paths(concept(view, "authenticate a user by password"))[0] == "src/auth/service.py"
+        assert chunk_ids(project) == before
+        identity = embedding.identity_of(embedding.BUILT_IN)
+        until(lambda: [one.identity for one in stored_models(project.database)] == [identity])
+
+
 def test_without_a_model_words_and_names_answer(folder, home, workers):
     write(folder, TREE)
     with opened(folder, home, workers, model="none") as project:
