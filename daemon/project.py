@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 _MIB = 1024 * 1024
 _WAIT_STEP_SECONDS = 0.05
 _RANKING_WAIT_SECONDS = 0.5
+_VECTORS_WAIT_SECONDS = 2.0
+_VECTORS_WAITED_FOR = 8  # files: more take longer than anybody waits
 
 
 class Project:
@@ -187,9 +189,29 @@ class Project:
             queue.symbols.require(content for content in missing if content.symbols == "pending")
             queue.chunks.require(missing)
 
-        return self._made_now(
+        missing = self._made_now(
             queue.chunks, require, lambda: queue.chunks_ready, languages.chunked_language_of, scope, stop
         )
+        if not missing:
+            self._other_vectors_now(scope, stop)
+        return missing
+
+    def _other_vectors_now(self, scope: Scope, stop: Callable[[], bool]) -> None:
+        """Give the other model a moment where a few files have just changed: by their words alone they would come after all others."""
+        queue = self.queue
+        end = time.monotonic() + _VECTORS_WAIT_SECONDS
+        with queue.settled:
+            while self.model.complete and self.model.problem is None and time.monotonic() < end and not stop():
+                missing = [
+                    content
+                    for content in queue.vectors.pending.values()
+                    if any(scope.contains(file.path) for file in content.files)
+                ]
+                if not 0 < len(missing) <= _VECTORS_WAITED_FOR:
+                    break
+                queue.vectors.require(missing)
+                queue.wake.set()
+                queue.settled.wait(_WAIT_STEP_SECONDS)
 
     def _made_now(
         self,

@@ -341,13 +341,14 @@ class IndexingThread(threading.Thread):
             except BaseException:
                 self.vectors.give_back(finished)
                 raise
-            with self.project.lock:
+            with self.settled:
                 self.vectors.give_back([(content_id, None)])
                 content = self.project.table.contents.get(content_id)
                 if whole or content is None:
                     self.vectors.done(content_id)
                 if content is not None:
                     content.embedded = whole
+                self.settled.notify_all()
         return len(finished)
 
     def _write_vectors_of(self, content_id: int, result: Embedded) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 
+import minilm
 import pytest
 
 from ctxd.daemon.workers import WorkerPool
@@ -24,6 +25,14 @@ def workers():
     pool = WorkerPool(2)
     yield pool
     pool.close()
+
+
+@pytest.fixture(scope="session")
+def transformer(tmp_path_factory):
+    """A folder with all-MiniLM-L6-v2."""
+    folder = tmp_path_factory.mktemp("minilm")
+    minilm.convert(minilm.folder_of_the_package(), str(folder))
+    return folder
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import threading
 import time
 
-import minilm
 import numpy as np
 import pytest
 from test_semantic import LOGIN, READ_CSV, call, concept, paths
@@ -35,14 +34,6 @@ FIRST_NUMBERS = [
     [-0.09791, -0.064001, -0.023181, -0.046197],
 ]
 NEARNESS = 0.625988
-
-
-@pytest.fixture(scope="session")
-def transformer(tmp_path_factory):
-    """A folder with all-MiniLM-L6-v2."""
-    folder = tmp_path_factory.mktemp("minilm")
-    minilm.convert(minilm.folder_of_the_package(), str(folder))
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import tomllib
 
-import minilm
 import pytest
 
 from ctxd.mcp_frontend import model_verbs
@@ -21,13 +20,6 @@ def project(site):
     write(site.folder, SOURCE)
     assert site.run("add").returncode == 0
     return site
-
-
-@pytest.fixture(scope="module")
-def transformer(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("minilm")
-    minilm.convert(minilm.folder_of_the_package(), str(folder))
-    return folder
 
 
 def test_ask_finds_code_by_what_it_does(project):
