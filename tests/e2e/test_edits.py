@@ -99,7 +99,7 @@ def test_a_daemon_killed_while_it_edits_leaves_all_or_nothing(project):
     """The relay tells that the state is unknown; the files tell one state."""
     told = set()
     journal = project.home / "edits"
-    for number in range(1, 5):
+    for number in range(1, 21):  # on a busy machine an edit may be over before it is seen to have begun
         held = (project.folder / FILES[0]).read_bytes()
         edits = [
             {
@@ -127,4 +127,6 @@ def test_a_daemon_killed_while_it_edits_leaves_all_or_nothing(project):
             assert states in ({held}, {new})
             assert sorted(os.listdir(project.folder / "src")) == [f"{n}.txt" for n in range(8)]
             assert not [name for name in os.listdir(journal) if name.endswith((".open", ".new"))]
+        if True in told and number > 2:
+            break
     assert True in told
