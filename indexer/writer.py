@@ -238,6 +238,10 @@ class Writer:
                    WHERE doc > (SELECT max(id) FROM text_row) / ?""",
                 (COMMON_PART,),
             )
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        """What a whole index was written through is half of a gigabyte for the Linux kernel."""
         with self.database.lock:
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -250,6 +254,7 @@ class Writer:
         """Likewise for the words of chunks."""
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO chunk_text (chunk_text) VALUES ('optimize')")
+        self._empty_log()
 
     def begin_merging(self) -> None:
         """Have all segments of the text, name and word indexes merged into one each, by the steps of `tidy`."""
