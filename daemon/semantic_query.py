@@ -7,6 +7,8 @@ meanwhile is counted as pending, and the answer says so.
 from __future__ import annotations
 
 import dataclasses
+import heapq
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.tool import Call
     from ctxd.indexer.outline import Definition
     from ctxd.indexer.scope import Scope
-    from ctxd.indexer.semantic_search import ChunkHit, Meaning
+    from ctxd.indexer.semantic_search import ChunkHit, Found, Meaning
 
 _TELLING_WORTH = 0.3  # of a definition's name for the question, from which on it is shown instead of its chunk
 _FILES_READ_MAX = 200
@@ -78,33 +80,70 @@ class SemanticQuery:
     def progress(self) -> dict[str, Any]:
         return self.project.progress(self.project.queue.chunks)
 
-    def ask(self, text: str, limit: int, *, kind: str | None = None, whole_elements: bool = False) -> Iterator[Answer]:
-        """Answers, best first, lazily; scores never rise. `kind` wants elements of that type only."""
+    def ask(self, text: str, limit: int) -> Iterator[Answer]:
+        """The best chunk of each file, then more of them; best first, lazily; scores never rise."""
         question = Question(text)
-        found = self.project.semantic.ask(
-            question,
-            self.scope,
-            self.call.stop,
-            limit=_FILES_READ_MAX if kind is not None else limit,
-            meaning=self._meaning(text),
-            takes=self._takes,
-        )
+        found = self._found(question, limit)
         ceiling = 1.0
         for hit in found.hits:
             if self.call.stop():
                 return
-            elements = self._elements(hit) if whole_elements else self._text(hit)
-            if elements is None:
+            if (elements := self._text(hit)) is None:
                 continue
-            element = _element_of(question, found.rarity, elements, hit, kind) if whole_elements else None
-            if kind is not None and element is None:
-                continue
-            shown = _shown(hit, element, whole=whole_elements)
-            answer = _answer(elements, shown, element)
-            told = coverage(question, hit.path, elements.lines(hit.start_line, hit.end_line), found.rarity)
-            told_by_name, covered = stem_match(question, hit.path, found.rarity)
-            ceiling = min(ceiling, calibrated(told, hit.cosine, told_by_name * covered, hit.defines))
+            ceiling = min(ceiling, _score(question, found.rarity, elements, hit))
+            answer = _answer(elements, (hit.start_line, hit.end_line), None)
             yield dataclasses.replace(answer, score=ceiling)
+
+    def ask_elements(self, text: str, limit: int, *, kind: str | None = None) -> Iterator[Answer]:
+        """As `ask`, with the elements that the chunks are about, and each at the place that its own score gives it.
+
+        A file's best comes where the file ranks; what else it holds comes after that, and before files that answer worse. `kind`
+        wants elements of that type only.
+        """
+        question = Question(text)
+        found = self._found(question, _FILES_READ_MAX if kind is not None else limit)
+        ceiling = 1.0
+        waiting: list[tuple[float, int, Answer]] = []
+        count = itertools.count()
+        for hits in _by_file(found).values():
+            if self.call.stop():
+                return
+            if (elements := self._elements(hits[0])) is None:
+                continue
+            shown: list[tuple[int, int]] = []
+            answers = []
+            for hit in hits:
+                element = _element_of(question, found.rarity, elements, hit, kind)
+                if kind is not None and element is None:
+                    continue
+                lines = _shown(hit, element)
+                if any(first <= lines[0] and lines[1] <= last for first, last in shown):  # a comment's function, say
+                    continue
+                shown.append(lines)
+                score = _score(question, found.rarity, elements, hit, own=bool(answers))
+                answers.append(dataclasses.replace(_answer(elements, lines, element), score=min(ceiling, score)))
+            if not answers:
+                continue
+            first, *others = answers
+            while waiting and -waiting[0][0] > first.score:
+                yield heapq.heappop(waiting)[2]
+            ceiling = first.score
+            yield first
+            for one in others:
+                score = min(ceiling, one.score)
+                heapq.heappush(waiting, (-score, next(count), dataclasses.replace(one, score=score)))
+        while waiting:
+            yield heapq.heappop(waiting)[2]
+
+    def _found(self, question: Question, limit: int) -> Found:
+        return self.project.semantic.ask(
+            question,
+            self.scope,
+            self.call.stop,
+            limit=limit,
+            meaning=self._meaning(question.text),
+            takes=self._takes,
+        )
 
     def similar(self, snippet: str) -> Iterator[Answer]:
         """Chunks like a piece of code, most alike first: by their vectors, and by how much of the snippet's words they hold."""
@@ -185,7 +224,9 @@ class SemanticQuery:
 def _element_of(
     question: Question, rarity: dict[str, float], elements: FileElements, hit: ChunkHit, kind: str | None
 ) -> Definition | None:
-    """The definition that a chunk is about: the one in it whose name answers best, else the one around it, else its largest."""
+    """The definition that a chunk is about: the one in it whose name answers best, else the one that fills it, the one around it,
+    its largest, or the one right below where the chunk is nothing but a comment.
+    """
     inside, around = [], []
     for one in elements.definitions:
         if kind is not None and type_of(one) != kind:
@@ -200,12 +241,48 @@ def _element_of(
     best = max(told, default=None)
     if best is not None and (best[0] >= _TELLING_WORTH or not around):
         return inside[best[2] if best[0] >= _TELLING_WORTH else max(told, key=lambda one: one[1:])[2]]
-    return around[-1] if around else None
+    filling = [one for one in inside if one.start_line <= hit.start_line and one.end_line >= hit.end_line]
+    return next(iter(filling or around[-1:]), None) or _commented(elements, hit, kind)
 
 
-def _shown(hit: ChunkHit, element: Definition | None, *, whole: bool) -> tuple[int, int]:
-    """The lines to show: those of the chunk, or of the element where it lies in the chunk."""
-    if whole and element is not None and hit.start_line <= element.line and element.end_line <= hit.end_line:
+def _commented(elements: FileElements, hit: ChunkHit, kind: str | None) -> Definition | None:
+    """What a chunk that is nothing but a comment stands above."""
+    text = elements.lines(hit.start_line, hit.end_line).strip()
+    if not (text.startswith("/*") and text.find("*/") == len(text) - 2):
+        return None
+    below = (one for one in elements.definitions if one.start_line > hit.end_line)
+    nearest = min(below, key=lambda one: one.start_line, default=None)
+    if nearest is None or (kind is not None and type_of(nearest) != kind):
+        return None
+    return nearest if not elements.lines(hit.end_line + 1, nearest.start_line - 1).strip() else None
+
+
+def _score(
+    question: Question, rarity: dict[str, float], elements: FileElements, hit: ChunkHit, *, own: bool = False
+) -> float:
+    """`own`: by what the chunk says alone. What speaks for its file is counted for the file's best already."""
+    text = elements.lines(hit.start_line, hit.end_line)
+    if own:
+        elsewhere = question.is_name and not any(name.lower() in text.lower() for name in question.names)
+        return calibrated(0.0 if elsewhere else coverage(question, b"", text, rarity), hit.cosine, 0.0, 0.0)
+    told = coverage(question, hit.path, text, rarity)
+    told_by_name, covered = stem_match(question, hit.path, rarity)
+    return calibrated(told, hit.cosine, told_by_name * covered, hit.defines)
+
+
+def _by_file(found: Found) -> dict[bytes, list[ChunkHit]]:
+    """The hits of each file, its best first, in the order of the files."""
+    by_file: dict[bytes, list[ChunkHit]] = {}
+    for hit in found.hits:
+        by_file.setdefault(hit.path, [hit, *found.more[hit.path]])
+    return by_file
+
+
+def _shown(hit: ChunkHit, element: Definition | None) -> tuple[int, int]:
+    """The lines to show: those of the chunk, or of the element where it lies in the chunk; a comment with what it stands above."""
+    if element is not None and element.start_line > hit.end_line:
+        return hit.start_line, element.end_line
+    if element is not None and hit.start_line <= element.line and element.end_line <= hit.end_line:
         return element.start_line, element.end_line
     return hit.start_line, hit.end_line
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.symbol_search import SymbolSearch
     from ctxd.indexer.vectors import Near, VectorIndex
 
+_MORE_MAX = 20  # of one file, that an answer may show beside its best
 CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
 _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100
@@ -76,6 +77,8 @@ class Found:
     hits: list[ChunkHit]
     rarity: dict[str, float]
     """How much each part of the question weighs; sums to 1."""
+    more: dict[bytes, list[ChunkHit]]
+    """By path, what else the file holds, best first, whether or not it is among the hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,8 @@ class SemanticSearch:
         ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=meaning is not None)
         order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
         best = [(ranks[at], *candidates[at]) for at in order]
-        return Found(self._chunks_of(question, best, rarity, limit, meaning), rarity)
+        hits, more = self._chunks_of(question, best, rarity, limit, meaning)
+        return Found(hits, rarity, more)
 
     def candidates(
         self,
@@ -322,8 +326,11 @@ class SemanticSearch:
         rarity: dict[str, float],
         limit: int,
         meaning: Meaning | None,
-    ) -> list[ChunkHit]:
-        """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`."""
+    ) -> tuple[list[ChunkHit], dict[bytes, list[ChunkHit]]]:
+        """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`.
+
+        And the next best ones of each file.
+        """
         looked_for = " OR ".join(map(_quoted, question.words[:_WORDS_MAX]))
         rows: dict[int, list[tuple[int, int, int]]] = {}
         by_words: dict[int, float] = {}
@@ -356,6 +363,7 @@ class SemanticSearch:
         most_near = max(cosines.values(), default=0.0) or 1.0
         firsts: list[ChunkHit] = []
         others: list[tuple[float, ChunkHit]] = []
+        more: dict[bytes, list[ChunkHit]] = {}
         for rank, content_id, evidence in best:
             if content_id not in hashes:
                 continue
@@ -377,8 +385,9 @@ class SemanticSearch:
             weighed.sort(key=lambda one: -one[0])
             firsts.append(weighed[0][1])
             others += weighed[1:]
+            more[evidence.path] = [hit for weight, hit in weighed[1 : _MORE_MAX + 1] if weight > 0]
         others.sort(key=lambda one: -one[0])
-        return (firsts + [hit for weight, hit in others if weight > 0])[:limit]
+        return (firsts + [hit for weight, hit in others if weight > 0])[:limit], more
 
 
 class _Asked:

@@ -162,6 +162,35 @@ def test_scores_never_rise_and_those_below_the_least_are_left_out(view):
     assert call(view, "search_code", query="tomatoes in space", minSimilarity=1)["results"] == []
 
 
+def test_twins_in_one_file_are_both_found_each_by_its_own_score_and_name(view, folder):
+    close = "    def close(self):\n" + "        self.pool.shut()\n" * 30
+    chase = (
+        '    def chase(self):\n        """Follow redirects until a limit."""\n' + "        self.redirects += 1\n" * 30
+    )
+    twins = "".join(f"class {name}:\n{close}\n{chase}\n\n" for name in ("Client", "AsyncClient"))
+    write(folder, {"src/client.py": twins})
+    found = call(view, "search_code", query="follow redirects until a limit")["results"]
+    assert [(one["type"], one["name"], one["file"]) for one in found] == [("method", "chase", "src/client.py")] * 2
+    whole = call(view, "search_code", query="follow redirects until a limit", limit=6, minSimilarity=0)
+    first = call(view, "search_code", query="follow redirects until a limit", limit=3, minSimilarity=0)
+    second = call(
+        view,
+        "search_code",
+        query="follow redirects until a limit",
+        limit=3,
+        minSimilarity=0,
+        cursor=first["nextCursor"],
+    )
+    assert first["results"] + second["results"] == whole["results"]
+
+
+def test_a_comment_comes_with_the_function_below_it(view, folder):
+    comment = "/**\n * Send a JSON response to the browser.\n" + " * @param {string} body of it\n" * 20 + " */\n\n"
+    write(folder, {"web/send.js": comment + "function emit(body) {\n" + "  queue.push(body);\n" * 60 + "}\n"})
+    found = call(view, "search_code", query="send a JSON response to the browser")["results"]
+    assert [(one["type"], one["name"], one["lines"]) for one in found] == [("function", "emit", "1-86")]
+
+
 def test_pages_go_on_where_the_last_ended(view):
     whole = paths(concept(view, "user password menu rows matrix", top_n_results=4))
     first = concept(view, "user password menu rows matrix", top_n_results=2)

@@ -153,7 +153,7 @@ def search_code(call: Call, params: CodeParams) -> dict[str, Any]:
     if (why := query.not_ready()) is not None:
         return _not_ready(query, why, asked)
     page = _Ranked(params, params.limit)
-    answers = query.ask(params.query, page.wanted, kind=kind, whole_elements=True)
+    answers = query.ask_elements(params.query, page.wanted, kind=kind)
     return _coded(call, params, query, page, answers, asked)
 
 
