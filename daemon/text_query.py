@@ -82,7 +82,7 @@ def pattern_of(call: Call, query: str, *, is_regex: bool, case_sensitive: bool) 
     try:
         return compile_pattern(query, is_regex=is_regex, case_sensitive=case_sensitive, worker=worker)
     except PatternError as error:
-        raise ToolError(f"Invalid pattern {_short(query)}: {error}") from None
+        raise ToolError(f"Invalid pattern {shortened(query)}: {error}") from None
 
 
 def path_patterns(argument: str, patterns: str, view: View) -> PathFilter | None:
@@ -90,7 +90,7 @@ def path_patterns(argument: str, patterns: str, view: View) -> PathFilter | None
     try:
         return path_list_filter(patterns, view.folder)
     except GlobError as error:
-        raise ToolError(f"Invalid {argument} {_short(patterns)}: {error}") from None
+        raise ToolError(f"Invalid {argument} {shortened(patterns)}: {error}") from None
 
 
 def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
@@ -159,5 +159,5 @@ class TextQuery:
         return fields
 
 
-def _short(query: str) -> str:
+def shortened(query: str) -> str:
     return repr(query if len(query) <= 80 else query[:77] + "...")

@@ -242,6 +242,14 @@ def test_an_unknown_language_names_those_there_are(view, arguments):
         call(view, "search_code", query="password", type="fonction")
 
 
+@pytest.mark.parametrize(("name", "meant"), [("py", "python"), (".TS", "typescript"), ("pyton", "python")])
+def test_an_extension_in_place_of_a_language_is_understood_in_the_error(view, name, meant):
+    with pytest.raises(ToolError, match=f"Did you mean {meant}"):
+        call(view, "search_code", query="password", language=name)
+    with pytest.raises(ToolError, match=f"Did you mean {meant}"):
+        call(view, "find_symbol_occurrences", symbol_name="password", language=name)
+
+
 @pytest.mark.parametrize(
     "text",
     ["word " * 1_900, "sql \0 nul", "пароль пользователя", "密碼 驗證", "'\" OR NEAR( * -a:b {x} ^", "a" * 9_999],
@@ -261,6 +269,9 @@ def test_a_question_without_a_word_is_refused(view, text):
     ):
         with pytest.raises(ToolError, match="holds no word"):
             call(view, tool, **{name: text})
+        with pytest.raises(ToolError, match="holds no word") as refused:
+            call(view, tool, **{name: text * 1_000})
+        assert len(str(refused.value)) < 500
 
 
 # Before the first pass is done, and after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
@@ -286,6 +285,5 @@ def _language(name: str | None) -> str | None:
     known = [language.name for language in languages.LANGUAGES if language.has_symbols]
     if name.lower() in known:
         return name.lower()
-    near = difflib.get_close_matches(name.lower(), known, 1)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    hint = f"Did you mean {near}? " if (near := languages.nearest_name(name, known)) else ""
     raise ToolError(f"there are no symbols for the language {name!r}", f"{hint}Languages: {', '.join(known)}")

@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ctxd.daemon.semantic_query import Answer, SemanticQuery
+from ctxd.daemon.text_query import shortened
 from ctxd.daemon.tool import TOKEN_BYTES, Call, CamelParams, Page, Params, ToolError, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, TARGET_PATHS, CamelListed, Listed, Progress
 from ctxd.indexer import embedding, languages
@@ -337,7 +338,9 @@ def _not_ready(query: SemanticQuery, why: str, asked: dict[str, str]) -> dict[st
 
 def _say_something(text: str, argument: str) -> None:
     if not any(character.isalnum() for character in text):
-        raise ToolError(f"{argument} {text!r} holds no word", "Describe the code in plain words, or give a name")
+        raise ToolError(
+            f"{argument} {shortened(text)} holds no word", "Describe the code in plain words, or give a name"
+        )
 
 
 def _type(name: str | None) -> str | None:
@@ -359,8 +362,7 @@ def _in_language(name: str | None) -> Callable[[bytes], bool] | None:
         known.setdefault(language_name(one), set()).add(one)
     wanted = known.get(name.lower())
     if wanted is None:
-        near = difflib.get_close_matches(name.lower(), known, 1)
-        hint = f"Did you mean {near[0]}? " if near else ""
+        hint = f"Did you mean {near}? " if (near := languages.nearest_name(name, known)) else ""
         raise ToolError(
             f"there is no language {name!r} in semantic search", f"{hint}Languages: {', '.join(sorted(known))}"
         )

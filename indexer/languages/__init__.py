@@ -6,12 +6,13 @@ here that exports `RULES`, beside the query files that the rules name; one with 
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,13 @@ _WITHOUT_MEANING = frozenset(
 LANGUAGE_BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
 _BY_FILE_NAME = {name: language for language in LANGUAGES for name in language.file_names}
+
+
+def nearest_name(name: str, known: Collection[str]) -> str | None:
+    """Which of the known languages somebody means: by its extension (`py`), else by a name like it."""
+    extension = b"." + name.lower().lstrip(".").encode()
+    meant = [one.name for one in LANGUAGES if extension in one.extensions and one.name in known]
+    return next(iter(meant or difflib.get_close_matches(name.lower(), known, 1)), None)
 
 
 def language_of(path: bytes, text: bytes | None = None) -> Language | None:
