@@ -111,6 +111,7 @@ class SemanticQuery:
             if (elements := self._elements(hits[0])) is None:
                 continue
             shown: list[tuple[int, int]] = []
+            routines: set[Definition] = set()
             answers = []
             for hit in hits:
                 element = _element_of(question, found.rarity, elements, hit, kind)
@@ -119,6 +120,10 @@ class SemanticQuery:
                 lines = _shown(hit, element)
                 if any(first <= lines[0] and lines[1] <= last for first, last in shown):  # a comment's function, say
                     continue
+                if element is not None and type_of(element) in {"function", "method"}:
+                    if element in routines:  # a long one has many chunks
+                        continue
+                    routines.add(element)
                 shown.append(lines)
                 score = _score(question, found.rarity, elements, hit, own=bool(answers))
                 answers.append(dataclasses.replace(_answer(elements, lines, element), score=min(ceiling, score)))

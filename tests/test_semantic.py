@@ -191,6 +191,13 @@ def test_a_comment_comes_with_the_function_below_it(view, folder):
     assert [(one["type"], one["name"], one["lines"]) for one in found] == [("function", "emit", "1-86")]
 
 
+def test_a_long_function_is_one_result(view, folder):
+    steps = "".join(f"    wash_the_salad({at})\n    # dry the salad before step {at}\n" for at in range(200))
+    write(folder, {"src/salad.py": f"def make_lunch():\n{steps}"})
+    found = call(view, "search_code", query="wash and dry the salad")["results"]
+    assert [one["name"] for one in found] == ["make_lunch"]
+
+
 def test_pages_go_on_where_the_last_ended(view):
     whole = paths(concept(view, "user password menu rows matrix", top_n_results=4))
     first = concept(view, "user password menu rows matrix", top_n_results=2)
