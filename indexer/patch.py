@@ -51,6 +51,15 @@ def insertion(text: bytes, place: Place, at: int, content: str, *, indent: bytes
     return Change(at, at, body + b"\n")
 
 
+def member_removal(text: bytes, place: Place) -> Change:
+    """The lines of a section or key are gone, and with the last member of a JSON object the comma that parted it from the one before."""
+    before = text[: place.start].rstrip()
+    if before.endswith(b",") and text[place.end :].lstrip().startswith((b"}", b"]")):
+        comma = len(before) - 1
+        return Change(comma, place.end, text[comma + 1 : place.start])
+    return Change(place.start, place.end, b"")
+
+
 def indent_at(text: bytes, offset: int) -> bytes:
     """The blanks that the line around an offset begins with."""
     start = text.rfind(b"\n", 0, offset) + 1

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.symbol_search import SymbolSearch
     from ctxd.indexer.vectors import Near, VectorIndex
 
-_MORE_MAX = 20  # of one file, that an answer may show beside its best
+_MORE_MAX = 3  # of one file, that an answer may show beside its best: with 20 of them one file filled a page
 CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
 _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100

@@ -747,3 +747,16 @@ def test_both_tools_are_listed_in_few_tokens():
         if tool.toolset == "edit"
     ]
     assert sum(len(json.dumps(one, separators=(",", ":"))) for one in listed) / 4 <= 540
+
+
+@pytest.mark.parametrize(
+    ("key", "left"),
+    [
+        ("port", '{\n  "db": {\n    "host": "a"\n  },\n  "x": 1\n}\n'),
+        ("host", '{\n  "db": {\n    "port": 1\n  },\n  "x": 1\n}\n'),
+    ],
+)
+def test_deleting_a_json_key_leaves_valid_json(view, folder, key, left):
+    write(folder, {"a.json": '{\n  "db": {\n    "host": "a",\n    "port": 1\n  },\n  "x": 1\n}\n'})
+    patch(view, "a.json", "delete", {"section": "db", "key": key})
+    assert (folder / "a.json").read_text() == left

@@ -469,6 +469,8 @@ def _change(text: bytes, place: Place, asked: Patch) -> Change:
             f"the key {asked.target.key!r} shares its line with others: which comma goes with it is not clear",
             "Replace the line, or the text of it that should go",
         )
+    if asked.target.section is not None:
+        return patch.member_removal(text, place)
     return Change(place.start, place.end, b"")
 
 
