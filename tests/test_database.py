@@ -64,6 +64,7 @@ def test_a_renamed_file_keeps_its_content_and_loses_its_old_name(project, folder
     project.files_now()
     count(project, "f")
     TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "f"})
+    until(lambda: not project.queue.chunks.pending)
     before = content_ids(project)[b"a.py"]
     done = project.workers.stats().jobs_done
     (folder / "a.py").rename(folder / "b.py")
