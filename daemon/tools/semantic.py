@@ -64,7 +64,7 @@ class ConceptParams(Params):
     error=lambda error: {"status": "error", "results": [], "result_count": 0, "error_message": str(error)},
 )
 def search_semantic_concept(call: Call, params: ConceptParams) -> dict[str, Any]:
-    _say_something(params.concept_description, "concept_description")
+    _say_something(params.concept_description)
     scope = call.view.scope(tuple(map(call.view.resolve, params.target_paths or ())))
     query = SemanticQuery(call, scope, takes=_in_language(params.language))
     if (why := query.not_ready()) is not None:
@@ -147,7 +147,7 @@ class CodeParams(CamelParams):
     error=lambda error: {"success": False, "error": str(error)},
 )
 def search_code(call: Call, params: CodeParams) -> dict[str, Any]:
-    _say_something(params.query, "query")
+    _say_something(params.query)
     kind = _type(params.type)
     query = SemanticQuery(call, call.view.scope(), takes=_in_language(params.language))
     asked = {"query": params.query}
@@ -176,7 +176,7 @@ class SimilarParams(CamelParams):
     error=lambda error: {"success": False, "error": str(error)},
 )
 def find_similar_code(call: Call, params: SimilarParams) -> dict[str, Any]:
-    _say_something(params.code_snippet, "codeSnippet")
+    _say_something(params.code_snippet)
     query = SemanticQuery(call, call.view.scope())
     if (why := query.not_ready()) is not None:
         return _not_ready(query, why, {})
@@ -336,11 +336,9 @@ def _not_ready(query: SemanticQuery, why: str, asked: dict[str, str]) -> dict[st
     }
 
 
-def _say_something(text: str, argument: str) -> None:
+def _say_something(text: str) -> None:
     if not any(character.isalnum() for character in text):
-        raise ToolError(
-            f"{argument} {shortened(text)} holds no word", "Describe the code in plain words, or give a name"
-        )
+        raise ToolError(f"{shortened(text)} holds no word", "Describe the code in plain words, or give a name")
 
 
 def _type(name: str | None) -> str | None:

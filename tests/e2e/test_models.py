@@ -63,6 +63,7 @@ def test_a_model_is_used_after_the_setting_is_written(project, transformer):
 
 def test_what_is_no_model_is_refused_and_changes_nothing(project):
     settings = project.home / "ctxd.toml"
+    settings.touch()
     before = settings.read_text()
     done = project.run("model", "use", "bge-smal-en-v1.5")
     assert done.returncode == 1
