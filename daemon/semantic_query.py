@@ -267,12 +267,14 @@ def _score(
 ) -> float:
     """`own`: by what the chunk says alone. What speaks for its file is counted for the file's best already."""
     text = elements.lines(hit.start_line, hit.end_line)
+    telling = sum(rarity.values())
     if own:
         elsewhere = question.is_name and not any(name.lower() in text.lower() for name in question.names)
-        return calibrated(0.0 if elsewhere else coverage(question, b"", text, rarity), hit.cosine, 0.0, 0.0)
+        told = 0.0 if elsewhere else coverage(question, b"", text, rarity)
+        return telling * calibrated(told, hit.cosine, 0.0, 0.0)
     told = coverage(question, hit.path, text, rarity)
     told_by_name, covered = stem_match(question, hit.path, rarity)
-    return calibrated(told, hit.cosine, told_by_name * covered, hit.defines)
+    return telling * calibrated(told, hit.cosine, told_by_name * covered, hit.defines)
 
 
 def _by_file(found: Found) -> dict[bytes, list[ChunkHit]]:

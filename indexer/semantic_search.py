@@ -40,6 +40,8 @@ _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100
 _NAMES_MAX = 4  # of a question, that are looked up as definitions
 COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
+_COMMON_SHARE = 0.2  # of all chunks, from which on a word tells less the more hold it
+_SMALL_CHUNKS = 200  # in a project of fewer every word is common
 _POSTINGS_MAX = 50_000  # chunks looked at for their words, 0.8 us each; the rarest words first
 _WORDS_MAX = 32  # of a question or a snippet that are looked for at once, the rarest
 _NARROW_FILES = 5_000  # a scope of fewer files is asked for file by file
@@ -76,7 +78,7 @@ class ChunkHit:
 class Found:
     hits: list[ChunkHit]
     rarity: dict[str, float]
-    """How much each part of the question weighs; sums to 1."""
+    """How much each part of the question weighs; sums to 1, to less where even the rarest is common ("self")."""
     more: dict[bytes, list[ChunkHit]]
     """By path, what else the file holds, best first, whether or not it is among the hits."""
 
@@ -250,8 +252,10 @@ class SemanticSearch:
                 part: math.log(1 + (max(total, counts[part]) - counts[part] + 0.5) / (counts[part] + 0.5))
                 for part in question.parts
             }
+            rarest = min((counts[part] for part in question.parts), default=0) / max(total, _SMALL_CHUNKS)
+            telling = min(1.0, (1 - rarest) / (1 - _COMMON_SHARE))
             whole = sum(rarity.values()) or 1.0
-            rarity = {part: one / whole for part, one in rarity.items()}
+            rarity = {part: telling * one / whole for part, one in rarity.items()}
             looked_for = _telling(question.words, counts)
             if not looked_for:
                 return rarity, []

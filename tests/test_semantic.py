@@ -417,3 +417,17 @@ def test_the_nearest_chunks_are_those_of_an_exact_search(home):
         kept.append(len(set(exact) & set(found)) / 10)
     assert np.mean(kept) > 0.93
     database.close()
+
+
+def test_what_every_chunk_holds_is_no_reason_to_call_one_relevant(folder, home, workers):
+    body = "\n".join(
+        f"        self.{word} = {word} or self.{word}_default" for word in ("size", "name", "owner", "colour")
+    )
+    classes = {
+        f"m{n}.py": f"class Thing{n}:\n    def __init__(self, size, name, owner, colour):\n{body}\n" for n in range(250)
+    }
+    write(folder, classes)
+    with opened(folder, home, workers) as project:
+        view = View(ready(project))
+        assert call(view, "search_code", query="self")["results"] == []
+        assert call(view, "search_code", query="Thing7")["results"][0]["file"] == "m7.py"
