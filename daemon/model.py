@@ -137,7 +137,7 @@ class ProjectModel:
         """What a text means to the best model that answers, None where there is none. Where a better one does not, `problem` says why."""
         for model in self._candidates():
             if model.specification == embedding.BUILT_IN:
-                vector = embedding.load(embedding.BUILT_IN).encode([text])[0]
+                vector = embedding.built_in().encode([text])[0]
                 return Meaning(vector, self._index(model), path_vector)
             if time.monotonic() < self._unasked_until:
                 continue
@@ -180,7 +180,7 @@ def path_vector(path: bytes) -> Any:
     """What the last folders and the name of a file mean to the built-in model."""
     name = b"/".join(path.split(b"/")[-_PATH_PARTS:]).rpartition(b".")
     text = (name[0] or name[2]).decode("utf-8", "replace")
-    return embedding.load(embedding.BUILT_IN).encode([text.replace("-", " ")])[0]
+    return embedding.built_in().encode([text.replace("-", " ")])[0]
 
 
 def _is_there(model: StoredModel) -> bool:

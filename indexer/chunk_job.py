@@ -121,32 +121,27 @@ class EncodeJob:
 def chunk_file(job: ChunkJob) -> Chunked:
     from ctxd.indexer import embedding
     from ctxd.indexer.chunker import chunks
-    from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+    from ctxd.indexer.decode import Unreadable, text_of_content
     from ctxd.indexer.outline import unpack_definitions
     from ctxd.indexer.words import tokens
 
     try:
-        data, _ = read_regular(job.path)
+        text = text_of_content(job.path, job.content_hash)
     except (OSError, Unreadable) as error:
         return Chunked("changed", str(error))
-    if content_hash(data) != job.content_hash:
-        return Chunked("changed", "other bytes")
-    text = decode(data)[1]
     if text is None:
         return Chunked("chunked")
     try:
         definitions = unpack_definitions(job.definitions)
         pieces = chunks(text, definitions)
-        shown = [
-            text[one.start : min(one.end, one.start + _CHUNK_BYTES_READ)].decode("utf-8", "replace") for one in pieces
-        ]
-        counted = [Counter(tokens(one)) for one in shown]
+        shown = (text[one.start : min(one.end, one.start + _CHUNK_BYTES_READ)] for one in pieces)
+        counted = [Counter(tokens(one.decode("utf-8", "replace"))) for one in shown]
         names, words = _names(pieces, definitions), [_spelled(one) for one in counted]
         result = Chunked("chunked", "", pieces, _kinds(pieces, definitions), names, words)
         if not job.with_vectors:
             return result
-        model = embedding.load(embedding.BUILT_IN)
-        vectors = embedding.quantised(_encoded(model, shown, counted)) if pieces else []
+        model = embedding.built_in()
+        vectors = embedding.quantised(model.encode_bags(counted)) if pieces else []
         return replace(result, dimension=model.dimension, vectors=vectors)
     except MemoryError:
         return Chunked("failed", "out of memory")
@@ -156,14 +151,13 @@ def chunk_file(job: ChunkJob) -> Chunked:
 
 def embed_file(job: EmbedJob) -> Embedded:
     from ctxd.indexer import embedding
-    from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+    from ctxd.indexer.decode import Unreadable, text_of_content
 
     try:
         model = embedding.load(job.model, job.cache)
-        data, _ = read_regular(job.path)
-        text = decode(data)[1]
-        if text is None or content_hash(data) != job.content_hash:
-            return Embedded("changed", "other bytes")
+        text = text_of_content(job.path, job.content_hash)
+        if text is None:
+            return Embedded("changed", "binary")
         lines = text.split(b"\n")
         vectors: list[tuple[int, bytes]] = []
         until = time.monotonic() + job.slice_seconds
@@ -186,11 +180,6 @@ def embed_file(job: EmbedJob) -> Embedded:
         return Embedded("failed", "out of memory")
     except Exception as error:
         return Embedded("failed", f"{type(error).__name__}: {error} ({os.fsdecode(job.path)})")
-
-
-def _encoded(model: Any, texts: list[str], counted: list[Counter[str]]) -> Any:
-    """By their tokens, where order does not matter to the model: they need not be split again."""
-    return model.encode_bags(counted) if hasattr(model, "encode_bags") else model.encode(texts)
 
 
 def _spelled(counted: Counter[str]) -> str:

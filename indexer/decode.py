@@ -103,7 +103,7 @@ def content_hash(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Exception):  # noqa: N818  # a state of a file, not a fault of ours
-    """A file that cannot be read as a regular file now; `reason` is "missing", "not_a_file", "unreadable"."""
+    """A file that cannot be read as what is meant now; `reason` is "missing", "not_a_file", "unreadable", "other_bytes"."""
 
     reason: str
 
@@ -114,6 +114,14 @@ def read_regular(path: bytes) -> tuple[bytes, os.stat_result]:
     Of a large binary file only the beginning, which says that it is one. Raises Unreadable.
     """
     return _read(_open(path))
+
+
+def text_of_content(path: bytes, key: bytes) -> bytes | None:
+    """The canonical text of a regular file while it holds the content of that key; None where it is binary. Raises Unreadable."""
+    data, _ = read_regular(path)
+    if content_hash(data) != key:
+        raise Unreadable("other_bytes")
+    return decode(data)[1]
 
 
 def read_inside(root: bytes, path: bytes) -> tuple[bytes, os.stat_result]:

@@ -21,7 +21,9 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from ctxd.indexer.static_model import StaticModel
 
 BUILT_IN = "builtin"
 NONE = "none"
@@ -44,14 +46,6 @@ class EmbeddingModel(Protocol):
 
     def encode(self, texts: Sequence[str]) -> Any:
         """Vectors of texts: float32 of shape (texts, dimension), rows of length 1, or 0 where a text says nothing. Raises ModelError."""
-        ...
-
-
-class BagModel(EmbeddingModel, Protocol):
-    """A model that looks at the words of a text, not at their order: what was split for the index need not be split again."""
-
-    def encode_bags(self, bags: Sequence[Mapping[str, int]]) -> Any:
-        """As `encode`, from how often each token (words.tokens) stands in a text."""
         ...
 
 
@@ -106,12 +100,18 @@ def load(specification: str, cache: str = "") -> EmbeddingModel:
         raise
 
 
+@functools.cache
+def built_in() -> StaticModel:
+    """The model that ships with ctxd, loaded once a process."""
+    from ctxd.indexer.static_model import StaticModel
+
+    return StaticModel(_WEIGHTS)
+
+
 @functools.lru_cache(maxsize=2)
 def _load(specification: str, cache: str) -> EmbeddingModel:
     if specification == BUILT_IN:
-        from ctxd.indexer.static_model import StaticModel
-
-        return StaticModel(_WEIGHTS)
+        return built_in()
     if specification.startswith(OPENAI):
         from ctxd.indexer.endpoint_model import EndpointModel
 

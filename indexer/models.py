@@ -17,7 +17,7 @@ def listed(cache: str) -> list[dict[str, Any]]:
     """The built-in model, then what fastembed knows, those on this machine first: name, dimension, bytes, here, description."""
     from ctxd.indexer.onnx_model import is_here, known_names
 
-    own = embedding.load(embedding.BUILT_IN)
+    own = embedding.built_in()
     rows = [
         {
             "name": embedding.BUILT_IN,

@@ -103,7 +103,7 @@ class ScanJob:
 
 
 def parse_file(job: ParseJob, seconds: float) -> ParseResult:
-    from ctxd.indexer.decode import Unreadable, content_hash, decode, read_regular
+    from ctxd.indexer.decode import Unreadable, text_of_content
     from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
     from ctxd.indexer.outline import pack
     from ctxd.indexer.parser import DeadlineError, UnparsableError, parse
@@ -112,12 +112,9 @@ def parse_file(job: ParseJob, seconds: float) -> ParseResult:
     try:
         if os.lstat(job.path).st_size > FILE_BYTES_MAX:
             return ParseResult("too_large", f"over {FILE_BYTES_MAX} bytes")
-        data, _ = read_regular(job.path)
+        text = text_of_content(job.path, job.content_hash)
     except (OSError, Unreadable) as error:
         return ParseResult("changed", str(error))
-    if content_hash(data) != job.content_hash:
-        return ParseResult("changed", "other bytes")
-    text = decode(data)[1]
     if text is None:
         return ParseResult("none", "binary")
     language = LANGUAGE_BY_NAME[job.language]
