@@ -265,8 +265,11 @@ class _Sweep:
         self._members: set[tuple[bytes, bytes | None]] = set()
         """Members called or used as types, each with what stands before its dot."""
         self.token_spans: list[tuple[int, int]] = []
-        self._line_starts: list[int] | None = None
+        lengths = map(len, text.split(b"\n"))
+        self._line_starts = list(accumulate((length + 1 for length in lengths), initial=0))[:-1]
         self._places: dict[int, tuple[int, int]] = {}
+        self._modifiers_of: dict[bytes, tuple[str, ...]] = {}
+        """By what stands before the name: `def `, for the most part."""
         self._is_ascii = text.isascii()
         self._file = _Frame(0, len(text), None, "")
 
@@ -504,25 +507,26 @@ class _Sweep:
         """Of an element that defines several names those before the first: one may define thousands."""
         if frame.modifiers is None:
             head = self.text[frame.start : (frame.first or name).start]
-            if len(head) < 4 or not self.rules.modifiers:
-                frame.modifiers = ()
-            else:
+            found = self._modifiers_of.get(head)
+            if found is None:
                 words = _WORD.findall(_STRING.sub(b"", head).decode("utf-8", "replace"))
-                frame.modifiers = tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
+                found = tuple(dict.fromkeys(word for word in words if word in self.rules.modifiers))
+                self._modifiers_of[head] = found
+            frame.modifiers = found
         return frame.modifiers
 
     def _uses(self, own: set[int], token_spans: list[tuple[int, int]]) -> dict[str, list[tuple[int, int, int]]]:
         # Columns instead of objects: a megabyte of source has a hundred thousand references.
         ends: dict[int, int] = {}
-        roles: dict[int, int] = {}
+        roles: dict[int, int] = {}  # of those that are more than read
         for capture, role in (("read", _READ), ("write", _WRITE), ("type", _TYPE), ("call", _CALL)):
             nodes = self.captures.get(capture, ())
             starts = list(map(_start_byte, nodes))
             ends.update(zip(starts, map(_end_byte, nodes), strict=True))
-            roles.update(dict.fromkeys(starts, role))
+            if role != _READ:
+                roles.update(dict.fromkeys(starts, role))
         marked = self.captures.get("symbol", ())
         ends.update((node.start_byte + 1, node.end_byte) for node in marked)
-        roles.update((node.start_byte + 1, _READ) for node in marked)
         ends.update(self.local_names)
         roles.update(dict.fromkeys((start for start, _ in self.local_names), _WRITE))
         text = self.text
@@ -531,7 +535,8 @@ class _Sweep:
                 group, start = token.lastgroup, token.start()
                 if group is not None and start not in ends and token[group].decode() not in self.rules.keywords:
                     ends[start] = token.end(group)
-                    roles[start] = _CALL if group == "called" else _READ
+                    if group == "called":
+                        roles[start] = _CALL
         for node in self.captures.get("ignore", ()):
             ends.pop(node.start_byte, None)
         for start in own:
@@ -541,10 +546,11 @@ class _Sweep:
             for start in order[bisect.bisect_left(order, span_start) : bisect.bisect_left(order, span_end)]:
                 roles[start] = _IMPORT
         names: defaultdict[bytes, list[tuple[int, int, int]]] = defaultdict(list)
-        line_starts = [*self._starts(), len(text) + 1]
+        line_starts = [*self._line_starts, len(text) + 1]
         is_ascii = self._is_ascii
         line = line_start = next_start = 0
         counted, characters = 0, 0  # of the line, to the last name: a line of a megabyte is decoded once
+        role_of = roles.get
         for start in order:
             if start >= next_start:
                 line = bisect.bisect_right(line_starts, start, line)
@@ -556,7 +562,7 @@ class _Sweep:
                 characters += len(text[counted:start].decode("utf-8", "replace"))
                 counted = start
                 column = characters + 1
-            role = roles[start]
+            role = role_of(start, _READ)
             # `a.b`, `a->b` and `a::b`, but neither `...b` nor `a ? b:c`.
             if (
                 (before := text[start - 1]) in _BEFORE_MEMBER
@@ -625,20 +631,13 @@ class _Sweep:
         for byte in sorted({*(name.start for name in names), *(byte for byte, *_ in self.imports)}):
             line = self._line(byte)
             if line != line_before:
-                line_before, counted, characters = line, self._starts()[line - 1], 0
+                line_before, counted, characters = line, self._line_starts[line - 1], 0
             characters += byte - counted if self._is_ascii else len(self.text[counted:byte].decode("utf-8", "replace"))
             counted = byte
             self._places[byte] = (line, characters + 1)
 
     def _line(self, byte: int) -> int:
-        return bisect.bisect_right(self._starts(), byte)
-
-    def _starts(self) -> list[int]:
-        """Where each line starts."""
-        if self._line_starts is None:
-            lengths = map(len, self.text.split(b"\n"))
-            self._line_starts = list(accumulate((length + 1 for length in lengths), initial=0))[:-1]
-        return self._line_starts
+        return bisect.bisect_right(self._line_starts, byte)
 
 
 class _CommentBlock:
@@ -711,8 +710,15 @@ def _is_upper_case(name: bytes) -> bool:
 def _first_line(comment: bytes) -> str:
     """The first line with words of a comment or documentation string, without its marks."""
     for line in comment.split(b"\n"):
-        bare = _DOC_END.sub(b"", _DOC_START.sub(b"", line))
-        if any(byte > 64 for byte in bare):
+        start = _DOC_START.match(line)
+        bare = line[start.end() if start else 0 :].rstrip()
+        for mark in _DOC_ENDS:
+            if bare.endswith(mark):
+                bare = bare[: -len(mark)].rstrip(mark[:1]).rstrip()
+                break
+        if bare.endswith(b">"):
+            bare = _DOC_TAGS_END.sub(b"", bare)
+        if _DOC_WORD.search(bare):
             return bare.decode("utf-8", "replace")[:_DOC_CHARACTERS_MAX]
     return ""
 
@@ -732,7 +738,9 @@ _STRING = re.compile(rb'"""(?s:.*?)"""|"[^"\n]*"|\'[^\'\n]*\'')
 _DOC_START = re.compile(
     rb"^(?:\s*(?:/\*[*!]*<?|//[/!]*<?|\*+(?!/)|#+|(?:--+|\{-+)(?:\s*[|^])?|[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')))?\s*(?:</?(?:summary|remarks|para)>\s*)*"
 )
-_DOC_END = re.compile(rb"\s*(?:</(?:summary|remarks|para)>\s*)*(?:\*+/|-+\}|\"\"\"|'''|\"|')?\s*$")
+_DOC_ENDS = (b"*/", b"-}", b'"""', b"'''", b'"', b"'")
+_DOC_TAGS_END = re.compile(rb"\s*(?:</(?:summary|remarks|para)>\s*)+$")
+_DOC_WORD = re.compile(rb"[A-\xff]")
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*(?s:.*?)\*/|\"(?:\\(?s:.)|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\d[\w.]*"
     rb"|(?P<called>[A-Za-z_]\w*)(?=[ \t]*\()|(?P<name>[A-Za-z_]\w*)"
