@@ -4,9 +4,13 @@ Invariant: what was packed is unpacked equal; a blob of another version is refus
 
 All numbers are little-endian:
 
-    definitions     u8 version | u32 definitions | u32 bytes of places | places | rest
-                    Both parts are deflated JSON, columns of all definitions: `places` what finding a name needs, `rest` what showing an
-                    element needs besides. Lines and bytes are kept as steps from the definition before, as small numbers deflate better.
+    definitions     u8 version | u8 bytes of a number, 2 or 4 | u32 definitions | u32 bytes of names | u32 bytes of owners
+                    | names | kinds | lines | columns | parents | owners | rest
+                    names      a NUL before, between and after them: a name is found as bytes, without reading the others; so are owners,
+                               which are left out where no definition has one
+                    kinds      a byte each, the index in KINDS
+                    lines, columns, parents    numbers of the machine's byte order; a parent is one more than its index, 0 for none
+                    rest       what showing an element needs besides: deflated JSON, columns of all definitions
 
     imports         u8 version | deflated JSON, the columns of all imports and the lines of their statements; empty where there are none.
 
@@ -30,6 +34,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import itertools
 import json
 import operator
 import re
@@ -38,10 +43,10 @@ import zlib
 from array import array
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _OWNER_PARTS = re.compile(r"::|\.")
 _MODULE_SEPARATORS = re.compile(r"[./\\:]+")
@@ -119,7 +124,12 @@ class Outline:
         return sorted(found, key=lambda reference: reference[1:3])
 
 
-PACKED_VERSION = 3
+PACKED_VERSION = 4
+
+KINDS = (
+    "function", "method", "class", "interface", "struct", "enum", "trait", "module", "constant", "variable", "type", "section", "key",
+)  # fmt: skip
+"""Of definitions. Where several patterns of a query match one name, its kind is the first of these."""
 
 VARIABLES = frozenset(("constant", "variable"))
 _TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
@@ -128,7 +138,9 @@ _OFFERED_KINDS = _TYPES | VARIABLES | {"function"}
 Variables only where they must be imported: elsewhere `struct device *device` of many files would count for a variable of one.
 """
 
-_DEFINITIONS_HEADER = struct.Struct("<BII")
+_DEFINITIONS_HEADER = struct.Struct("<BBIII")
+_CODE_OF_BYTES: dict[int, Literal["H", "I"]] = {2: "H", 4: "I"}
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _REFERENCES_HEADER = struct.Struct("<BBIII")
 _REST = struct.Struct("<I")
 _MARK_BYTES = 4
@@ -234,41 +246,46 @@ def reference_count(blob: bytes) -> int:
 
 
 def definition_count(blob: bytes) -> int:
-    return _definitions_header(blob)[0] if blob else 0
+    return _Definitions(blob).count if blob else 0
 
 
 def unpack_definitions(blob: bytes) -> list[Definition]:
     if not definition_count(blob):
         return []
-    names, kinds, lines, columns, parents, owners = _places(blob)
-    starts, ends, start_bytes, lengths, parameters, modifiers, docs, complexities = _rest(blob)
+    packed = _Definitions(blob)
+    owners = packed.owners() or itertools.repeat("")
+    starts, ends, start_bytes, lengths, parameters, modifiers, docs, complexities = packed.rest()
     start_bytes = accumulate(start_bytes)
     return [
         Definition(
-            name, kind, line, column, line - start, line + end, byte, byte + length, parent, owner, tuple(parameter), tuple(modifier), doc, complexity
+            name, KINDS[kind], line, column, line - start, line + end, byte, byte + length, parent - 1, owner, tuple(parameter), tuple(modifier), doc, complexity
         )
         for name, kind, line, column, start, end, byte, length, parent, owner, parameter, modifier, doc, complexity in zip(
-            names, kinds, accumulate(lines), columns, starts, ends, start_bytes, lengths, parents, owners, parameters, modifiers, docs, complexities, strict=True
+            packed.names(), packed.kinds, packed.lines, packed.columns, starts, ends, start_bytes, lengths, packed.parents, owners, parameters, modifiers, docs, complexities, strict=False
         )
     ]  # fmt: skip
 
 
 def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[str]]]:
-    """Line, column, kind and enclosing names (outermost first) of the definitions of one name, without making the others."""
-    if not definition_count(blob):
+    """Line, column, kind and enclosing names (outermost first) of the definitions of one name, without making the others; some
+    microseconds where it is not nested.
+    """
+    if not blob:
         return []
-    names, kinds, lines, columns, parents, owners = _places(blob)
-    lines = list(accumulate(lines))
+    packed = _Definitions(blob)
     found = []
-    for at, one in enumerate(names):
-        if one == name:
-            chain = _owner_parts(owners[at])
-            parent = parents[at]
-            while parent >= 0:
-                chain.append(names[parent])
-                chain += _owner_parts(owners[parent])
-                parent = parents[parent]
-            found.append((lines[at], columns[at], kinds[at], chain[::-1]))
+    for at in packed.named(name):
+        chain: list[str] = []
+        inner, owners = at, packed.owners()
+        while True:
+            if owners:
+                chain += _owner_parts(owners[inner])
+            parent = packed.parents[inner]
+            if not parent:
+                break
+            inner = parent - 1
+            chain.append(packed.names()[inner])
+        found.append((packed.lines[at], packed.columns[at], KINDS[packed.kinds[at]], chain[::-1]))
     return found
 
 
@@ -276,8 +293,8 @@ def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
     """Line, name and kind of all definitions, without making them."""
     if not definition_count(blob):
         return []
-    names, kinds, lines, *_ = _places(blob)
-    return list(zip(accumulate(lines), names, kinds, strict=True))
+    packed = _Definitions(blob)
+    return list(zip(packed.lines, packed.names(), map(KINDS.__getitem__, packed.kinds), strict=True))
 
 
 def _owner_parts(owner: str) -> list[str]:
@@ -305,7 +322,6 @@ def _pack_definitions(definitions: list[Definition]) -> bytes:
     names, kinds, lines, columns, starts, ends, start_bytes, end_bytes, parents, owners, *others = (
         zip(*definitions, strict=True) if definitions else ((),) * len(Definition._fields)
     )
-    places = _deflated([names, kinds, _steps(lines), columns, parents, owners])
     rest = _deflated(
         [
             list(map(operator.sub, lines, starts)),
@@ -315,7 +331,62 @@ def _pack_definitions(definitions: list[Definition]) -> bytes:
             *others,
         ]
     )
-    return _DEFINITIONS_HEADER.pack(PACKED_VERSION, len(definitions), len(places)) + places + rest
+    numbers = [*lines, *columns, *(parent + 1 for parent in parents)]
+    bytes_each = 2 if max(numbers, default=0) < 1 << 16 else 4
+    spelled, owned = _joined(names), _joined(owners) if any(owners) else b""
+    header = _DEFINITIONS_HEADER.pack(PACKED_VERSION, bytes_each, len(definitions), len(spelled), len(owned))
+    kinds = bytes(map(_KIND_NUMBERS.__getitem__, kinds))
+    return b"".join((header, spelled, kinds, array(_CODE_OF_BYTES[bytes_each], numbers).tobytes(), owned, rest))
+
+
+class _Definitions:
+    """The packed definitions of a file, part by part."""
+
+    def __init__(self, blob: bytes) -> None:
+        version, bytes_each, self.count, names_bytes, self._owners_bytes = _DEFINITIONS_HEADER.unpack_from(blob)
+        _check(version)
+        self._blob = blob
+        self._names_end = _DEFINITIONS_HEADER.size + names_bytes
+        numbers_start = self._names_end + self.count
+        self._owners_start = numbers_start + 3 * self.count * bytes_each
+        self.kinds = memoryview(blob)[self._names_end : numbers_start]
+        numbers = memoryview(blob)[numbers_start : self._owners_start].cast(_CODE_OF_BYTES[bytes_each])
+        self.lines = numbers[: self.count]
+        self.columns = numbers[self.count : 2 * self.count]
+        self.parents = numbers[2 * self.count :]
+
+    def named(self, name: str) -> Iterator[int]:
+        """The indices of the definitions of a name."""
+        start = _DEFINITIONS_HEADER.size
+        wanted = _joined((name,))
+        index, counted, at = 0, start, start
+        while (at := self._blob.find(wanted, at, self._names_end)) >= 0:
+            index += self._blob.count(b"\0", counted, at)
+            yield index
+            counted = at
+            at += 1
+
+    def names(self) -> list[str]:
+        return _parted(self._blob[_DEFINITIONS_HEADER.size : self._names_end])
+
+    def owners(self) -> list[str]:
+        """Empty where no definition has one."""
+        return _parted(self._blob[self._owners_start : self._owners_start + self._owners_bytes])
+
+    def rest(self) -> list[list]:
+        return _inflated(memoryview(self._blob)[self._owners_start + self._owners_bytes :])
+
+
+def _joined(names: Sequence[str]) -> bytes:
+    """A NUL before, between and after them; one in a name, as a JSON key may have, becomes a replacement character."""
+    joined = "\0".join(names)
+    if joined.count("\0") >= len(names):
+        joined = "\0".join(name.replace("\0", "\N{REPLACEMENT CHARACTER}") for name in names)
+    return b"\0%b\0" % joined.encode("utf-8", "surrogatepass")
+
+
+def _parted(joined: bytes) -> list[str]:
+    return joined[1:-1].decode("utf-8", "surrogatepass").split("\0") if joined else []
 
 
 def _pack_imports(imports: list[Import], statements: list[tuple[int, int]]) -> bytes:
@@ -415,24 +486,9 @@ def _references_header(blob: bytes) -> tuple[int, int, int, int]:
     return salt, references, names, longs
 
 
-def _definitions_header(blob: bytes) -> tuple[int, int]:
-    version, definitions, size = _DEFINITIONS_HEADER.unpack_from(blob)
-    _check(version)
-    return definitions, size
-
-
 def _check(version: int) -> None:
     if version != PACKED_VERSION:
         raise ValueError(f"packed outline of version {version}, not {PACKED_VERSION}; rebuild the symbols")
-
-
-def _places(blob: bytes) -> list[list]:
-    start = _DEFINITIONS_HEADER.size
-    return _inflated(memoryview(blob)[start : start + _definitions_header(blob)[1]])
-
-
-def _rest(blob: bytes) -> list[list]:
-    return _inflated(memoryview(blob)[_DEFINITIONS_HEADER.size + _definitions_header(blob)[1] :])
 
 
 def _deflated(columns: list) -> bytes:

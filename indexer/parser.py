@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Parser, Query, QueryCursor
 from tree_sitter_language_pack import get_language
 
-from ctxd.indexer.outline import MEMBER, ROLES, Definition, Import, Outline
+from ctxd.indexer.outline import KINDS, MEMBER, ROLES, Definition, Import, Outline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -227,21 +227,6 @@ _ORDER = (
 )
 
 
-# Where several patterns match one name, its kind is the first of these.
-_KINDS = (
-    "function",
-    "method",
-    "class",
-    "interface",
-    "struct",
-    "enum",
-    "trait",
-    "module",
-    "constant",
-    "variable",
-    "type",
-)
-
 _BRACKETS = frozenset("([|")
 _NO_PARAMETERS = frozenset(("comment", "line_comment", "block_comment", "attribute_item"))
 
@@ -279,7 +264,7 @@ class _Sweep:
             group, _, kind = capture.partition(".")
             if group in _ORDER:
                 order = _ORDER.index(group)
-                rank = _KINDS.index(kind) if kind in _KINDS else 0
+                rank = KINDS.index(kind) if kind in KINDS else 0
                 events += [(node.start_byte, -node.end_byte, order, rank, kind, node) for node in nodes]
         events.sort(key=_before_node)
 

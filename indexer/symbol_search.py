@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
+_ALL_COLUMNS = "definitions, imports, reference_blob"
+_DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on pages of their own
 _SECTIONS = 1  # the rank of headings and keys
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
 SNIPPET_CHARS_MAX = 300
@@ -118,7 +120,7 @@ class SymbolSearch:
         named = self._files_naming(f"defined : {_quoted(bare)}")
         if definitions and rank == 0:
             in_code = (one for one in ordered(named, 0) if not _has_sections(one))
-            for found in self._outlines(in_code, named):
+            for found in self._outlines(in_code, named, _DEFINITIONS_ONLY):
                 if stop():
                     return
                 yield from sorted(self._definitions(found, qualifiers, bare))
@@ -126,7 +128,7 @@ class SymbolSearch:
             # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
             whole = name.strip()
             titled = {**named, **self._files_naming(f"defined : {_quoted(whole)}")} if whole != bare else named
-            for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled):
+            for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled, _DEFINITIONS_ONLY):
                 if stop():
                     return
                 meant = set(self._definitions(found, qualifiers, bare))
@@ -170,7 +172,7 @@ class SymbolSearch:
         if len(defined) > RESOLVED_FILES_MAX:
             return Resolver(bare, ())
         targets = []
-        for found in self._outlines(iter(sorted(defined)), defined):
+        for found in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY):
             module = module_of(found.path)
             for _, _, _, chain in definitions_named(found.definitions, bare):
                 if _qualifies(qualifiers, chain, module):
@@ -271,14 +273,15 @@ class SymbolSearch:
             contents = self.table.contents
             return {file.path: id_ for id_ in json.loads(ids) if id_ in contents for file in contents[id_].files}
 
-    def _outlines(self, paths: Iterator[bytes], contents: dict[bytes, int]) -> Iterator[_Outline]:
+    def _outlines(
+        self, paths: Iterator[bytes], contents: dict[bytes, int], columns: str = _ALL_COLUMNS
+    ) -> Iterator[_Outline]:
         """The packed outlines of files, in the order of `paths`; read some at a time."""
         while some := list(itertools.islice(paths, _OUTLINES_AT_ONCE)):
             ids = {contents[path] for path in some}
             with self.database.reader() as connection:
                 rows = connection.execute(
-                    f"""SELECT content_id, definitions, imports, reference_blob FROM symbol
-                        WHERE content_id IN ({",".join(map(str, ids))})"""
+                    f"SELECT content_id, {columns} FROM symbol WHERE content_id IN ({','.join(map(str, ids))})"
                 )
                 blobs = {id_: rest for id_, *rest in rows}
             for path in some:
@@ -400,15 +403,19 @@ class Snippets:
         self.root = root
         self._path = b""
         self._lines: list[bytes] = []
+        """Of its text; the last may be all that follows, as most files are read for one line."""
 
     def of(self, found: Occurrence) -> str:
         """The line of an occurrence, cut around it where it is long; empty where the file has changed this instant."""
         if found.path != self._path:
             self._path, self._lines = found.path, []
             with contextlib.suppress(Unreadable):
-                self._lines = (decode(read_inside(self.root, found.path)[0])[1] or b"").split(b"\n")
-        if found.line > len(self._lines):
-            return ""
+                text = decode(read_inside(self.root, found.path)[0])[1] or b""
+                self._lines = text.split(b"\n", found.line)
+        if found.line >= len(self._lines):
+            self._lines[-1:] = self._lines[-1].split(b"\n") if self._lines else []
+            if found.line > len(self._lines):
+                return ""
         text = self._lines[found.line - 1].decode()
         start = max(0, found.column - 1 - SNIPPET_CHARS_MAX // 3) if len(text) > SNIPPET_CHARS_MAX else 0
         return text[start : start + SNIPPET_CHARS_MAX].strip()
