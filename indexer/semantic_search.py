@@ -22,6 +22,7 @@ from ctxd.indexer.scope import Scope
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
 from ctxd.indexer.text_search import Search
 from ctxd.indexer.words import tokens
+from ctxd.indexer.writer import SYMBOLS_REVISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -346,8 +347,9 @@ class SemanticSearch:
                     "SELECT id, start_line, end_line FROM chunk WHERE content_id = ? ORDER BY id", (content_id,)
                 ).fetchall()
                 row = connection.execute(
-                    "SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id WHERE id = ?",
-                    (content_id,),
+                    """SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id AND symbols_revision = ?
+                       WHERE id = ?""",
+                    (SYMBOLS_REVISION, content_id),
                 ).fetchone()
                 if row is None or not rows[content_id]:
                     continue

@@ -281,7 +281,9 @@ class SymbolSearch:
             ids = {contents[path] for path in some}
             with self.database.reader() as connection:
                 rows = connection.execute(
-                    f"SELECT content_id, {columns} FROM symbol WHERE content_id IN ({','.join(map(str, ids))})"
+                    f"""SELECT content_id, {columns} FROM symbol JOIN content ON id = content_id
+                        WHERE content_id IN ({",".join(map(str, ids))}) AND symbols_revision = ?""",
+                    (SYMBOLS_REVISION,),  # after an upgrade others are not derived again yet
                 )
                 blobs = {id_: rest for id_, *rest in rows}
             for path in some:
