@@ -46,22 +46,20 @@ def test_files_indexed_before_their_language_was_known_get_symbols(folder, home,
         assert found["occurrence_count"] == 1
 
 
-def test_rows_of_an_older_revision_are_not_read(project, folder):
-    write(folder, {"a.py": "def total(): pass\n", "b.py": "def total(): pass\n"})
-    ready(project)
-    until(lambda: not project.queue.chunks.pending)
-    with project.database.transaction():
-        project.database.writer.execute(
-            "UPDATE symbol SET definitions = x'01' WHERE content_id = ?", (content_ids(project)[b"b.py"],)
-        )
-        project.database.writer.execute(
-            "UPDATE content SET symbols_revision = 0 WHERE id = ?", (content_ids(project)[b"b.py"],)
-        )
-    call = Call(View(project))
-    found = TOOLS["find_symbol_occurrences"].call(call, {"symbol_name": "total", "target_paths": ["a.py"]})
-    assert [one["file_path"] for one in found["occurrences"]] == ["a.py"]
-    meant = TOOLS["search_semantic_concept"].call(call, {"concept_description": "total"})
-    assert {one["file_path"] for one in meant["results"]} == {"a.py", "b.py"}
+def test_rows_of_an_older_revision_are_not_read(folder, home, workers):
+    write(folder, {"a.py": "def total(): pass\n", "b.py": "def total(): return 0\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        until(lambda: not project.queue.chunks.pending)
+        outdated = (content_ids(project)[b"b.py"],)
+        with project.database.transaction() as connection:
+            connection.execute("UPDATE symbol SET definitions = x'01' WHERE content_id = ?", outdated)
+            connection.execute("UPDATE content SET symbols_revision = 0 WHERE id = ?", outdated)
+        call = Call(View(project))
+        found = TOOLS["find_symbol_occurrences"].call(call, {"symbol_name": "total", "target_paths": ["a.py"]})
+        assert [one["file_path"] for one in found["occurrences"]] == ["a.py"]
+        meant = TOOLS["search_semantic_concept"].call(call, {"concept_description": "total"})
+        assert {one["file_path"] for one in meant["results"]} == {"a.py", "b.py"}
 
 
 def test_what_changed_while_nobody_watched_is_found_after_a_restart(folder, home, workers):
