@@ -6,6 +6,7 @@ renaming a folder re-parses nothing. Invariant: an occurrence comes from the out
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import functools
 import itertools
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
+_FEW_CONTENTS = 2_000  # are sorted in a millisecond
 _ALL_COLUMNS = "definitions, imports, reference_blob"
 _DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on pages of their own
 _SECTIONS = 1  # the rank of headings and keys
@@ -111,9 +113,10 @@ class SymbolSearch:
             return
         rank, path = after
 
-        def ordered(contents: dict[bytes, int], at: int) -> Iterator[bytes]:
+        def ordered(files: _Naming | dict[bytes, int], at: int) -> Iterator[bytes]:
             """The files of the scope, those of rank `at` from where the cursor stands on. Lazy: 30,000 looks at a scope take 30 ms."""
-            for one in in_order(contents, path if at == rank else b""):
+            after = path if at == rank else b""
+            for one in files.in_order(after) if isinstance(files, _Naming) else in_order(files, after):
                 if scope.contains(one) and (language is None or _has_language(one, language)):
                     yield one
 
@@ -127,7 +130,7 @@ class SymbolSearch:
         if definitions and rank <= _SECTIONS:
             # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
             whole = name.strip()
-            titled = {**named, **self._files_naming(f"defined : {_quoted(whole)}")} if whole != bare else named
+            titled = self._files_naming(f"defined : {_quoted(bare)} OR defined : {_quoted(whole)}")
             for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled, _DEFINITIONS_ONLY):
                 if stop():
                     return
@@ -184,13 +187,13 @@ class SymbolSearch:
         resolver: Resolver,
         bare: str,
         defined: dict[bytes, int],
-        naming: Callable[[], dict[bytes, int]],
+        naming: Callable[[], _Naming],
     ) -> dict[bytes, int]:
         """Files some of whose uses of the name may be more than its name: they import it, or lie where it is defined."""
         if not resolver.targets:
             return {}
         imported = " OR ".join(f"imported : {_quoted(name)}" for name in sorted(resolver.asked_imports()))
-        graded = self._files_naming(f"(referenced : {_quoted(bare)}) AND ({imported})")
+        graded = dict(self._files_naming(f"(referenced : {_quoted(bare)}) AND ({imported})").items())
         graded.update(defined)
         if resolver.folders:
             graded.update((path, id_) for path, id_ in naming().items() if os.path.dirname(path) in resolver.folders)
@@ -262,33 +265,31 @@ class SymbolSearch:
         _, files = self.counter.count(scope, f"in {language}", lambda file: _has_language(file.path, language))
         return {"files_searched": files - sum(left_out.values()), "skipped": left_out}
 
-    def _files_naming(self, expression: str) -> dict[bytes, int]:
-        """Path -> content of the files, of any scope, whose names satisfy an FTS5 expression."""
+    def _files_naming(self, expression: str) -> _Naming:
+        """The files, of any scope, whose names satisfy an FTS5 expression."""
         with self.database.reader() as connection:
             # One row with all ids: fetching 30,000 rows takes three times as long.
             (ids,) = connection.execute(
                 "SELECT json_group_array(rowid) FROM symbol_name WHERE symbol_name MATCH ?", (expression,)
             ).fetchone()
-        with self.lock:
-            contents = self.table.contents
-            return {file.path: id_ for id_ in json.loads(ids) if id_ in contents for file in contents[id_].files}
+        return _Naming(json.loads(ids), self.table, self.lock)
 
     def _outlines(
-        self, paths: Iterator[bytes], contents: dict[bytes, int], columns: str = _ALL_COLUMNS
+        self, paths: Iterator[bytes], contents: _Naming | dict[bytes, int], columns: str = _ALL_COLUMNS
     ) -> Iterator[_Outline]:
         """The packed outlines of files, in the order of `paths`; read some at a time."""
         while some := list(itertools.islice(paths, _OUTLINES_AT_ONCE)):
-            ids = {contents[path] for path in some}
+            ids_of = {path: id_ for path in some if (id_ := contents.get(path)) is not None}
             with self.database.reader() as connection:
                 rows = connection.execute(
                     f"""SELECT content_id, {columns} FROM symbol JOIN content ON id = content_id
-                        WHERE content_id IN ({",".join(map(str, ids))}) AND symbols_revision = ?""",
+                        WHERE content_id IN ({",".join(map(str, set(ids_of.values())))}) AND symbols_revision = ?""",
                     (SYMBOLS_REVISION,),  # after an upgrade others are not derived again yet
                 )
                 blobs = {id_: rest for id_, *rest in rows}
-            for path in some:
-                if contents[path] in blobs:
-                    yield _Outline(path, *blobs[contents[path]])
+            for path, id_ in ids_of.items():
+                if id_ in blobs:
+                    yield _Outline(path, *blobs[id_])
 
     @staticmethod
     def _definitions(found: _Outline, qualifiers: list[str], bare: str) -> Iterator[Occurrence]:
@@ -298,6 +299,37 @@ class SymbolSearch:
             if _qualifies(qualifiers, chain, module):
                 fqn = ".".join([*module, *chain, bare])
                 yield Occurrence(0, found.path, line, column, "definition", kind, fqn, DEFINITION)
+
+
+class _Naming:
+    """The files whose contents hold a name. As of now: one that is written meanwhile is none of them any more."""
+
+    def __init__(self, ids: list[int], table: FileTable, lock: RLock) -> None:
+        self._ids = ids
+        self._is_among = frozenset(ids).__contains__
+        self._table = table
+        self._lock = lock
+
+    def get(self, path: bytes) -> int | None:
+        """The content of a file; None where it holds no name."""
+        file = self._table.files.get(path)
+        content = None if file is None else file.content
+        return content.id if content is not None and self._is_among(content.id) else None
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """Their paths and contents, in no order."""
+        with self._lock:
+            contents = self._table.contents
+            return [(file.path, id_) for id_ in self._ids if id_ in contents for file in contents[id_].files]
+
+    def in_order(self, after: bytes = b"") -> Iterator[bytes]:
+        """Their paths from `after` on. Where they are many a page is full soon: the paths of all files are gone through."""
+        if len(self._ids) <= _FEW_CONTENTS:
+            return iter(sorted(path for path, _ in self.items() if path >= after))
+        with self._lock:
+            paths = self._table.sorted_paths()
+        start = bisect.bisect_left(paths, after)
+        return (path for path in itertools.islice(paths, start, None) if self.get(path) is not None)
 
 
 class _Outline(NamedTuple):
