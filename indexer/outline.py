@@ -245,6 +245,11 @@ def reference_count(blob: bytes) -> int:
     return _references_header(blob)[1]
 
 
+def is_readable(blob: bytes) -> bool:
+    """Whether definitions were packed in today's form."""
+    return blob[:1] == bytes((PACKED_VERSION,))
+
+
 def definition_count(blob: bytes) -> int:
     return _Definitions(blob).count if blob else 0
 

@@ -25,6 +25,7 @@ from ctxd.indexer.outline import (
     Definition,
     definitions_named,
     is_offered,
+    is_readable,
     mark_of,
     reference_positions,
     unpack_definitions,
@@ -282,11 +283,11 @@ class SymbolSearch:
             ids_of = {path: id_ for path in some if (id_ := contents.get(path)) is not None}
             with self.database.reader() as connection:
                 rows = connection.execute(
-                    f"""SELECT content_id, {columns} FROM symbol JOIN content ON id = content_id
-                        WHERE content_id IN ({",".join(map(str, set(ids_of.values())))}) AND symbols_revision = ?""",
-                    (SYMBOLS_REVISION,),  # after an upgrade others are not derived again yet
+                    f"""SELECT content_id, {columns} FROM symbol
+                        WHERE content_id IN ({",".join(map(str, set(ids_of.values())))})"""
                 )
-                blobs = {id_: rest for id_, *rest in rows}
+                # After an upgrade some are not derived anew yet.
+                blobs = {id_: rest for id_, *rest in rows if is_readable(rest[0])}
             for path, id_ in ids_of.items():
                 if id_ in blobs:
                     yield _Outline(path, *blobs[id_])
