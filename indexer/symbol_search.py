@@ -307,7 +307,7 @@ class _Naming:
 
     def __init__(self, ids: list[int], table: FileTable, lock: RLock) -> None:
         self._ids = ids
-        self._is_among = frozenset(ids).__contains__
+        self._among = frozenset(ids)
         self._table = table
         self._lock = lock
 
@@ -315,7 +315,7 @@ class _Naming:
         """The content of a file; None where it holds no name."""
         file = self._table.files.get(path)
         content = None if file is None else file.content
-        return content.id if content is not None and self._is_among(content.id) else None
+        return content.id if content is not None and content.id in self._among else None
 
     def items(self) -> list[tuple[bytes, int]]:
         """Their paths and contents, in no order."""
@@ -326,11 +326,15 @@ class _Naming:
     def in_order(self, after: bytes = b"") -> Iterator[bytes]:
         """Their paths from `after` on. Where they are many a page is full soon: the paths of all files are gone through."""
         if len(self._ids) <= _FEW_CONTENTS:
-            return iter(sorted(path for path, _ in self.items() if path >= after))
+            yield from sorted(path for path, _ in self.items() if path >= after)
+            return
         with self._lock:
             paths = self._table.sorted_paths()
-        start = bisect.bisect_left(paths, after)
-        return (path for path in itertools.islice(paths, start, None) if self.get(path) is not None)
+        file_of, among = self._table.files.get, self._among
+        for path in itertools.islice(paths, bisect.bisect_left(paths, after), None):
+            file = file_of(path)
+            if file is not None and (content := file.content) is not None and content.id in among:
+                yield path
 
 
 class _Outline(NamedTuple):
