@@ -157,12 +157,15 @@ class Question:
         """How much of the question some words tell, by the rarity of its parts; and how much of the words it tells."""
         best: dict[str, float] = {}
         covered = 0.0
+        known = self._alike
         for word in words:
-            most = 0.0
-            for part, likeness in self.parts_like(word):
-                best[part] = max(best.get(part, 0.0), likeness)
-                most = max(most, likeness)
-            covered += most
+            like = known[word] if word in known else self.parts_like(word)
+            if like:  # few are, of the thousands of names that a question meets
+                most = 0.0
+                for part, likeness in like:
+                    best[part] = max(best.get(part, 0.0), likeness)
+                    most = max(most, likeness)
+                covered += most
         if not best:
             return 0.0, 0.0
         return sum(rarity.get(part, 0.0) * likeness for part, likeness in best.items()), covered / len(words)
@@ -292,7 +295,7 @@ def alike(one: str, other: str) -> float:
 
 def coverage(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> float:
     """How much of the question a chunk and its path tell, by the rarity of the words."""
-    have = {part for token in tokens(path.decode("utf-8", "replace") + " " + text) for part in parts(token)}
+    have = {part for token in set(tokens(path.decode("utf-8", "replace") + " " + text)) for part in _parts(token)}
     return question.told_by(list(have), rarity)[0]
 
 
@@ -307,13 +310,18 @@ def calibrated(told: float, cosine: float | None, name: float, defines: float) -
     return 1 / (1 + math.exp(-(total + weights.get("cosine", 0.0) * (cosine or 0.0))))
 
 
+@functools.lru_cache(maxsize=50_000)  # the files that answer are often the same ones
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(parts(name))
+
+
 def names_worth(question: Question, names: Iterable[str], rarity: dict[str, float]) -> float:
     """How much the names that a chunk defines speak for it: 1 or more where the question has one of them."""
     worth = 0.0
     for name in names:
         if name in question.names:
             return 9.0 if question.is_name else 1.0
-        told, covered = question.told_by(parts(name), rarity)
+        told, covered = question.told_by(_parts(name), rarity)
         worth = max(worth, told * math.sqrt(covered))
     return worth / 2
 

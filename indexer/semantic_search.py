@@ -40,6 +40,7 @@ CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
 _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100
 _NAMES_MAX = 4  # of a question, that are looked up as definitions
+_COUNTED_MAX = 10_000  # words whose counts are kept
 COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
 _COMMON_SHARE = 0.2  # of all chunks, from which on a word tells less the more hold it
 _SMALL_CHUNKS = 200  # in a project of fewer every word is common
@@ -125,6 +126,7 @@ class SemanticSearch:
         self.lock = lock
         self.symbols = symbols
         self.names = names
+        self._counted: tuple[int, dict[str, int]] = 0, {}
 
     def ask(
         self,
@@ -161,8 +163,9 @@ class SemanticSearch:
                 one.bm25[id_] = score
         if meaning is not None:
             near = meaning.nearest(CANDIDATE_CHUNKS, asked.contents)
-            near = [one for one in near if asked.path(one.content_id) is not None]
-            cosines = meaning.cosines(near, [asked.path(one.content_id) or b"" for one in near])
+            inside = [(one, path) for one in near if (path := asked.path(one.content_id)) is not None]
+            near = [one for one, _ in inside]
+            cosines = meaning.cosines(near, [path for _, path in inside])
             for cosine, chunk in sorted(zip(cosines, near, strict=True), key=lambda one: -one[0]):
                 if (one := asked.evidence(chunk.content_id)) is not None:
                     one.cosines.append(cosine)
@@ -243,12 +246,7 @@ class SemanticSearch:
         """How rare the question's parts are; and chunks with its words: chunk id, content id, BM25, best first."""
         with self.database.reader() as connection:
             total = connection.execute("SELECT ifnull(max(id), 0) FROM chunk").fetchone()[0]
-            counts = {}
-            for word in dict.fromkeys((*question.words, *question.parts)):
-                counts[word] = connection.execute(
-                    "SELECT count(*) FROM (SELECT 1 FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)",
-                    (_quoted(word), COMMON_CHUNKS),
-                ).fetchone()[0]
+            counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), total, connection)
             rarity = {
                 part: math.log(1 + (max(total, counts[part]) - counts[part] + 0.5) / (counts[part] + 0.5))
                 for part in question.parts
@@ -278,6 +276,22 @@ class SemanticSearch:
                 ),
             ).fetchall()
         return rarity, rows
+
+    def _counts_of(self, words: Iterable[str], total: int, connection: Any) -> dict[str, int]:
+        """How many chunks hold each word, at most COMMON_CHUNKS; `total` tells whether what was counted before still holds."""
+        counted_at, known = self._counted
+        if counted_at != total or len(known) > _COUNTED_MAX:
+            known = {}
+            self._counted = total, known
+        counts = {}
+        for word in words:
+            if word not in known:
+                known[word] = connection.execute(
+                    "SELECT count(*) FROM (SELECT 1 FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)",
+                    (_quoted(word), COMMON_CHUNKS),
+                ).fetchone()[0]
+            counts[word] = known[word]
+        return counts
 
     def _by_file_name(
         self, question: Question, asked: _Asked, rarity: dict[str, float], stop: Callable[[], bool]
