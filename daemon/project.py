@@ -83,7 +83,7 @@ class Project:
         self.counter = ScopeCounter(self.table, self.lock)
         self.text = TextSearch(root, database, self.table, self.lock, self.counter, programs)
         self.names = FileSearch(root, self.table, self.lock, programs)
-        self.symbols = SymbolSearch(database, self.table, self.lock, self.counter)
+        self.symbols = SymbolSearch(root, database, self.table, self.lock, self.counter)
         self.semantic = SemanticSearch(database, self.table, self.lock, self.symbols, self.names)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()

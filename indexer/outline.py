@@ -132,8 +132,8 @@ KINDS = (
 """Of definitions. Where several patterns of a query match one name, its kind is the first of these."""
 
 VARIABLES = frozenset(("constant", "variable"))
-_TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
-_OFFERED_KINDS = _TYPES | VARIABLES | {"function"}
+TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
+_OFFERED_KINDS = TYPES | VARIABLES | {"function"}
 """What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's.
 Variables only where they must be imported: elsewhere `struct device *device` of many files would count for a variable of one.
 """
@@ -185,10 +185,10 @@ def is_offered(definition: Definition, definitions: list[Definition]) -> bool:
     if definition.kind not in _OFFERED_KINDS:
         return False
     if definition.parent < 0:
-        return not definition.owner or definition.kind in _TYPES
+        return not definition.owner or definition.kind in TYPES
     # A field is no more than a method is; a type inside a type may be imported, one inside a function may not.
     around = definitions[definition.parent].kind
-    return around == "module" or (definition.kind in _TYPES and around not in ("function", "method"))
+    return around == "module" or (definition.kind in TYPES and around not in ("function", "method"))
 
 
 def mark_of(name: str) -> int:
@@ -271,10 +271,22 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
     ]  # fmt: skip
 
 
-def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[str]]]:
-    """Line, column, kind and enclosing names (outermost first) of the definitions of one name, without making the others; some
-    microseconds where it is not nested.
+class Named(NamedTuple):
+    """Where a definition of a name stands, and inside what."""
+
+    line: int
+    column: int
+    kind: str
+    chain: list[str]
+    """Names of the elements around it, outermost first."""
+    inside: str
+    """The kind of what holds it: "struct" for a type that does not enclose it, "" at the top, "object" for a function that is a key of
+    an object without a name.
     """
+
+
+def definitions_named(blob: bytes, name: str) -> list[Named]:
+    """The definitions of one name, without making the others; some microseconds where it is not nested."""
     if not blob:
         return []
     packed = _Definitions(blob)
@@ -282,15 +294,21 @@ def definitions_named(blob: bytes, name: str) -> list[tuple[int, int, str, list[
     for at in packed.named(name):
         chain: list[str] = []
         inner, owners = at, packed.owners()
+        inside = ""
         while True:
-            if owners:
-                chain += _owner_parts(owners[inner])
+            if owners and owners[inner]:
+                chain += owner_parts(owners[inner])
+                inside = inside or "struct"
             parent = packed.parents[inner]
             if not parent:
                 break
             inner = parent - 1
+            inside = inside or KINDS[packed.kinds[inner]]
             chain.append(packed.names()[inner])
-        found.append((packed.lines[at], packed.columns[at], KINDS[packed.kinds[at]], chain[::-1]))
+        kind = KINDS[packed.kinds[at]]
+        if kind == "method" and inside not in TYPES:
+            inside = "object"
+        found.append(Named(packed.lines[at], packed.columns[at], kind, chain[::-1], inside))
     return found
 
 
@@ -302,7 +320,7 @@ def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
     return list(zip(packed.lines, packed.names(), map(KINDS.__getitem__, packed.kinds), strict=True))
 
 
-def _owner_parts(owner: str) -> list[str]:
+def owner_parts(owner: str) -> list[str]:
     """From the inside out: `A::B` is ["B", "A"]."""
     return [part for part in _OWNER_PARTS.split(owner) if part][::-1]
 

@@ -1,7 +1,8 @@
 """Whether a use of a name means a certain definition, as far as imports tell: the grades of a symbol's occurrences.
 
 No types are inferred: `x.get` is graded by what `x` was imported as, not by what it holds. Invariant: a grade above "name-only" says
-that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module.
+that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module where
+the name alone, or what stands before it, means the definition (scopes.py).
 
 A definition's *place* is its module (the components of its path) and then the elements around it. What an import calls a module is
 compared with places, with the components of both; where a package hands on what its modules define, the import names a part of
@@ -20,6 +21,8 @@ from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts,
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from ctxd.indexer.scopes import FileScopes
 
 DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY = "definition", "import-resolved", "same-module", "name-only"
 GRADES = (DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY)
@@ -44,15 +47,27 @@ class Target:
     chain: tuple[str, ...]
     """Names of the elements around it, outermost first."""
     fqn: str
+    inside: str
+    """What these elements are to it, as in `outline.Named`."""
+
+
+def path_names(path: bytes) -> list[str]:
+    """The names in a path without its extension: `["src", "cart", "test"]` of `src/cart.test.ts`."""
+    folder, _, name = path.rpartition(b"/")
+    return _names(os.path.join(folder, os.path.splitext(name)[0]))
 
 
 def module_of(path: bytes) -> list[str]:
-    """The components of a file's module: its path without extension, a folder's own file standing for the folder."""
-    parts = path.decode("utf-8", "backslashreplace").split("/")
-    stem = parts[-1].split(".", 1)[0] or parts[-1]
+    """The names of a file's module: those of its path, a folder's own file standing for the folder."""
+    names = path_names(path)
+    stem = os.path.splitext(os.path.basename(path))[0].decode("utf-8", "backslashreplace")
     stands = stem in _FILE_MODULES or (stem in _CRATE_ROOTS and path.endswith(b".rs"))
-    parts[-1:] = [] if stands and len(parts) > 1 else [stem]
-    return parts
+    return names[:-1] if stands and len(names) > 1 else names
+
+
+def _names(path: bytes) -> list[str]:
+    """A dot in the name of a file or folder parts names as it does in what imports call them."""
+    return [name for name in re.split(r"[./]", path.decode("utf-8", "backslashreplace")) if name]
 
 
 class Resolver:
@@ -90,38 +105,65 @@ class Resolver:
         return names
 
     def grades(
-        self, path: bytes, uses: list[tuple[int, int, int]], imports: list[Import], references: bytes
+        self,
+        path: bytes,
+        uses: list[tuple[int, int, int]],
+        imports: list[Import],
+        references: bytes,
+        scopes: FileScopes,
     ) -> Iterator[tuple[str, str | None, tuple[int, int, int]]]:
         """`(grade, fully qualified name, use)` of every use of the name in one file; and of its alias there, where it has one."""
         bound, aliases, holders, wildcards = self._bindings(path, imports)
         here = self._by_path.get(path, [])
-        near = here or [target for target in self._in_folder(path) if not target.chain]
+        module = here or self._in_folder(path)
+        # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
+        around = [] if not bound and any(self.name == _local_name(one) for one in imports) else module
+        brought = wildcards if around is module else []
         before = self._ends_of(references, holders) if holders and any(use[2] & MEMBER for use in uses) else {}
         for use in uses:
             line, column, role = use
             if role & ~MEMBER == _IMPORT:
                 found = bound or self._named_on_the_way(path, line, imports)
-                yield (IMPORT_RESOLVED, found[0].fqn, use) if found else (NAME_ONLY, self.only_fqn, use)
+                grade = IMPORT_RESOLVED
             elif role & MEMBER:
                 held = before.get((line, column - 1)) or before.get((line, column - 2))
-                if held is not None:
-                    yield IMPORT_RESOLVED, held.fqn, use
-                elif here:
-                    yield SAME_MODULE, self._one(here), use
-                else:
-                    yield NAME_ONLY, self.only_fqn, use
-            elif bound:
-                yield IMPORT_RESOLVED, bound[0].fqn, use
-            elif near:
-                yield SAME_MODULE, self._one(near), use
-            elif wildcards:
-                yield IMPORT_RESOLVED, wildcards[0].fqn, use
+                found = [held] if held is not None else []
+                grade = IMPORT_RESOLVED
+                if not found:
+                    found = [one for one in module if scopes.is_own_member(line, column, one.chain)]
+                    grade = SAME_MODULE
             else:
-                yield NAME_ONLY, self.only_fqn, use
+                grade, found = self._bare(use, here, around, bound, brought, scopes)
+            yield (grade, self._one(found), use) if found else (NAME_ONLY, self.only_fqn, use)
         for alias, target in aliases:
             for use in reference_positions(references, alias):
                 if use[2] < MEMBER and use[2] != _IMPORT:
                     yield IMPORT_RESOLVED, target.fqn, use
+
+    @staticmethod
+    def _bare(
+        use: tuple[int, int, int],
+        here: list[Target],
+        around: list[Target],
+        bound: list[Target],
+        wildcards: list[Target],
+        scopes: FileScopes,
+    ) -> tuple[str, list[Target]]:
+        """What a use without anything before it means: the nearest of its file's own definitions, of what its imports bind, of what its
+        folder defines (`around`) and of what wildcards bring.
+        """
+        line, column, role = use
+        own = scopes.meant_at(line)
+        if bound and not own:
+            return IMPORT_RESOLVED, [] if scopes.is_hidden(line, ()) else bound
+        if own is not None:
+            found = [one for one in here if one.chain == own]
+        else:
+            found = [one for one in around if one not in here and scopes.sees(line, one.chain, one.inside)]
+        if found:
+            is_other = scopes.is_hidden(line, found[0].chain) or scopes.is_key(line, column, role)
+            return SAME_MODULE, [] if is_other else found
+        return IMPORT_RESOLVED, [] if own is not None or scopes.is_hidden(line, ()) else wildcards
 
     def _bindings(
         self, path: bytes, imports: list[Import]
@@ -214,6 +256,11 @@ class Resolver:
         return targets[0].fqn if len({target.fqn for target in targets}) == 1 else None
 
 
+def _local_name(one: Import) -> str:
+    """By what name a file uses what it imports."""
+    return one.alias or one.name or _bound_name(one.module)
+
+
 _INCLUDING = (b".c", b".h", b".cc", b".cpp", b".cxx", b".hpp", b".hh", b".rb", b".php", b".lua", b".sh", b".bash")
 """Files of languages in which importing a file brings in all of its names."""
 
@@ -239,9 +286,7 @@ def _is_folder_module(path: bytes) -> bool:
 
 def _place(target: Target, *, inside: bool) -> list[str]:
     """Where a target lies; with `inside`, where the outermost element around it lies."""
-    module = module_of(target.path)
-    if _is_folder_module(target.path):
-        module = module[:-1]
+    module = _names(os.path.dirname(target.path)) if _is_folder_module(target.path) else module_of(target.path)
     return module if inside else [*module, *target.chain]
 
 
@@ -269,17 +314,18 @@ def _names_a_root(module: str) -> bool:
 
 def _asked(importer: bytes, module: str) -> tuple[list[str], list[str] | None]:
     """The parts of a module's name, and the folder they start from; None where they may start anywhere."""
-    folder = [part for part in os.path.dirname(importer).decode("utf-8", "backslashreplace").split("/") if part]
+    folder = [part for part in os.path.dirname(importer).split(b"/") if part]
     if module.startswith(("./", "../")) or module in (".", ".."):
         parts = module.split("/")
         while parts and parts[0] in (".", ".."):
             if parts.pop(0) == ".." and folder:
                 folder.pop()
         named = module_parts("/".join(parts))
-        return (named[:-1] if named[-1:] == ["index"] else named), folder
+        return (named[:-1] if named[-1:] == ["index"] else named), _names(b"/".join(folder))
     if module.startswith("."):  # Python's: one dot is the own package, each more one up
         dots = len(module) - len(module.lstrip("."))
-        return module_parts(module), folder[: len(folder) - dots + 1] if dots - 1 <= len(folder) else []
+        above = folder[: len(folder) - dots + 1] if dots - 1 <= len(folder) else []
+        return module_parts(module), _names(b"/".join(above))
     if module.startswith(("super::", "self::")) or module in ("super", "self"):
         own = module_of(importer)
         parts = module.split("::")
@@ -288,8 +334,8 @@ def _asked(importer: bytes, module: str) -> tuple[list[str], list[str] | None]:
                 own.pop()
         return parts, own
     if module.startswith("crate::") or module == "crate":
-        above = folder[: folder.index("src") + 1] if "src" in folder else []
-        return module.split("::")[1:], above
+        above = folder[: folder.index(b"src") + 1] if b"src" in folder else []
+        return module.split("::")[1:], _names(b"/".join(above))
     for mark in _ALIAS_MARKS:
         if module.startswith(mark):
             return module_parts(module.removeprefix(mark)), None

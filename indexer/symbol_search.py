@@ -21,6 +21,7 @@ from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.outline import (
     MEMBER,
     ROLES,
+    TYPES,
     VARIABLES,
     Definition,
     definitions_named,
@@ -40,13 +41,15 @@ from ctxd.indexer.resolution import (
     Resolver,
     Target,
     module_of,
+    path_names,
 )
 from ctxd.indexer.scope import Scope
+from ctxd.indexer.scopes import FileScopes
 from ctxd.indexer.text_search import in_order
 from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
     from threading import RLock
 
     from ctxd.indexer.database import Database
@@ -59,6 +62,7 @@ _FEW_CONTENTS = 2_000  # are sorted in a millisecond
 _ALL_COLUMNS = "definitions, imports, reference_blob"
 _DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on pages of their own
 _SECTIONS = 1  # the rank of headings and keys
+_FAR = len(GRADES) + _SECTIONS  # of uses by name only, in files that do not even name what the name was asked to be in
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
 SNIPPET_CHARS_MAX = 300
 _SAME_NAME = 4  # ranked elements are asked for so many times over, as several may share a name
@@ -91,7 +95,8 @@ class KeyElement(NamedTuple):
 class SymbolSearch:
     """Answers over one project. Thread-safe; the lock is not held while blobs and files are read."""
 
-    def __init__(self, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter) -> None:
+    def __init__(self, root: bytes, database: Database, table: FileTable, lock: RLock, counter: ScopeCounter) -> None:
+        self.root = root
         self.counter = counter
         self.database = database
         self.table = table
@@ -141,12 +146,17 @@ class SymbolSearch:
                 yield from sorted(replace(one, rank=_SECTIONS) for one in meant)
         if not references:
             return
-        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one))
+        naming_qualifier = self._files_naming(_quoted(qualifiers[-1])) if qualifiers else {}
+
+        def is_near(one: bytes) -> bool:
+            return not qualifiers or one in naming_qualifier or qualifiers[-1] in path_names(one)
+
+        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one) and is_near(one))
         defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
         resolver = self._resolver(bare, qualifiers, defined)
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}"))
         graded = self._graded_files(resolver, bare, defined, naming)
-        uses = _Uses(resolver, qualifiers, bare)
+        uses = _Uses(resolver, qualifiers, bare, named, functools.partial(_lines_of, self.root))
         not_in_module: set[bytes] = set()  # seen on the way to what imports resolve
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
             at = _rank(grade)
@@ -162,14 +172,18 @@ class SymbolSearch:
                 if not any(one.rank == _rank(SAME_MODULE) for one in occurrences):
                     not_in_module.add(found.path)
                 yield from (one for one in occurrences if one.rank == at)
-        last = _rank(NAME_ONLY)
-        for found in self._outlines(ordered(naming(), last), naming()):
-            if stop():
-                return
-            if found.path in graded:
-                yield from (one for one in uses.of(found) if one.rank == last)
-            else:
-                yield from uses.name_only(found)
+        others = {**named, **naming()} if uses.with_keys else naming()
+        for at in (_rank(NAME_ONLY), _FAR) if qualifiers else (_rank(NAME_ONLY),):
+            if rank > at:
+                continue
+            paths = (one for one in ordered(others, at) if is_near(one) == (at != _FAR))
+            for found in self._outlines(paths, others):
+                if stop():
+                    return
+                if found.path in graded:
+                    yield from (replace(one, rank=at) for one in uses.of(found) if one.grade == NAME_ONLY)
+                else:
+                    yield from uses.name_only(found, at)
 
     def _resolver(self, bare: str, qualifiers: list[str], defined: dict[bytes, int]) -> Resolver:
         """For the definitions that are meant; where they are very many, no import tells which."""
@@ -177,10 +191,10 @@ class SymbolSearch:
             return Resolver(bare, ())
         targets = []
         for found in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY):
-            module = module_of(found.path)
-            for _, _, _, chain in definitions_named(found.definitions, bare):
-                if _qualifies(qualifiers, chain, module):
-                    targets.append(Target(found.path, tuple(chain), ".".join([*module, *chain, bare])))
+            for one in definitions_named(found.definitions, bare):
+                if _qualifies(qualifiers, one.chain, found.path):
+                    fqn = ".".join([*module_of(found.path), *one.chain, bare])
+                    targets.append(Target(found.path, tuple(one.chain), fqn, one.inside))
         return Resolver(bare, targets)
 
     def _graded_files(
@@ -295,11 +309,10 @@ class SymbolSearch:
     @staticmethod
     def _definitions(found: _Outline, qualifiers: list[str], bare: str) -> Iterator[Occurrence]:
         """The definitions in one file that the asked name means."""
-        module = module_of(found.path)
-        for line, column, kind, chain in definitions_named(found.definitions, bare):
-            if _qualifies(qualifiers, chain, module):
-                fqn = ".".join([*module, *chain, bare])
-                yield Occurrence(0, found.path, line, column, "definition", kind, fqn, DEFINITION)
+        for one in definitions_named(found.definitions, bare):
+            if _qualifies(qualifiers, one.chain, found.path):
+                fqn = ".".join([*module_of(found.path), *one.chain, bare])
+                yield Occurrence(0, found.path, one.line, one.column, "definition", one.kind, fqn, DEFINITION)
 
 
 class _Naming:
@@ -349,28 +362,63 @@ class _Outline(NamedTuple):
 class _Uses:
     """The uses of one name, file by file."""
 
-    def __init__(self, resolver: Resolver, qualifiers: list[str], bare: str) -> None:
+    def __init__(
+        self,
+        resolver: Resolver,
+        qualifiers: list[str],
+        bare: str,
+        defined: Container[bytes],
+        lines_of: Callable[[bytes], Sequence[bytes]],
+    ) -> None:
+        """`defined` are the files that define the name."""
         self.resolver = resolver
         self.qualifiers = qualifiers
         self.bare = bare
+        self.defined = defined
+        self.lines_of = lines_of
+        self.with_keys = bool(qualifiers) and any(target.inside in TYPES for target in resolver.targets)
+        """Whether keys of objects, `{name: () => 1}`, may be for the member that is meant: they are definitions of their own, too."""
 
     def of(self, found: _Outline) -> list[Occurrence]:
         """All uses in one file with their grades, in order."""
         imports = unpack_imports(found.imports)
         positions = reference_positions(found.references, self.bare)
-        named = not self.qualifiers or _mentions(found, self.qualifiers[-1], self.bare)
+        scopes = FileScopes(
+            found.path,
+            self.bare,
+            found.definitions,
+            positions,
+            functools.partial(self.lines_of, found.path),
+            defines=found.path in self.defined,
+        )
         return sorted(
-            _use(found.path, use, grade, fqn)
-            for grade, fqn, use in self.resolver.grades(found.path, positions, imports, found.references)
-            if named or grade != NAME_ONLY
+            [
+                *(
+                    _use(found.path, use, grade, fqn)
+                    for grade, fqn, use in self.resolver.grades(
+                        found.path, positions, imports, found.references, scopes
+                    )
+                ),
+                *self._keys(found, _rank(NAME_ONLY)),
+            ]
         )
 
-    def name_only(self, found: _Outline) -> Iterator[Occurrence]:
+    def name_only(self, found: _Outline, rank: int) -> list[Occurrence]:
         """The uses in a file that neither imports the name nor lies where it is defined."""
-        positions = reference_positions(found.references, self.bare)
-        if positions and (not self.qualifiers or _mentions(found, self.qualifiers[-1], self.bare)):
-            for use in positions:
-                yield _use(found.path, use, NAME_ONLY, self.resolver.only_fqn)
+        uses = [
+            replace(_use(found.path, use, NAME_ONLY, self.resolver.only_fqn), rank=rank)
+            for use in reference_positions(found.references, self.bare)
+        ]
+        return sorted([*uses, *self._keys(found, rank)]) if self.with_keys else uses
+
+    def _keys(self, found: _Outline, rank: int) -> Iterator[Occurrence]:
+        if not self.with_keys or found.path not in self.defined:
+            return
+        for one in definitions_named(found.definitions, self.bare):
+            if one.inside == "object" and not _qualifies(self.qualifiers, one.chain, found.path):
+                yield Occurrence(
+                    rank, found.path, one.line, one.column, "reference", None, self.resolver.only_fqn, NAME_ONLY
+                )
 
 
 def _use(path: bytes, use: tuple[int, int, int], grade: str, fqn: str | None) -> Occurrence:
@@ -394,9 +442,9 @@ def split_name(name: str) -> tuple[list[str], str]:
     return (parts[:-1], parts[-1]) if parts else ([], "")
 
 
-def _qualifies(qualifiers: list[str], chain: list[str], module: list[str]) -> bool:
+def _qualifies(qualifiers: list[str], chain: list[str], path: bytes) -> bool:
     """Whether the asked qualifiers name this definition: its enclosing elements from the inside out, without a gap, then
-    components of its module in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
+    names of its path in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
     """
     asked = list(qualifiers)
     for element in reversed(chain):
@@ -404,20 +452,8 @@ def _qualifies(qualifiers: list[str], chain: list[str], module: list[str]) -> bo
             return True
         if asked.pop() != element:
             return False
-    remaining = iter(reversed(module))
+    remaining = iter(reversed(path_names(path)))
     return all(part in remaining for part in reversed(asked))
-
-
-def _mentions(found: _Outline, qualifier: str, bare: str) -> bool:
-    """Whether a file that refers to `bare` also names its qualifier, imports it from there, or is that module."""
-    if qualifier in module_of(found.path) or reference_positions(found.references, qualifier):
-        return True
-    if definitions_named(found.definitions, qualifier):
-        return True
-    return any(
-        bare in (one.name, one.alias) and qualifier in _SEPARATORS.split(one.module)
-        for one in unpack_imports(found.imports)
-    )
 
 
 def _has_sections(path: bytes) -> bool:
@@ -458,3 +494,10 @@ class Snippets:
         text = self._lines[found.line - 1].decode()
         start = max(0, found.column - 1 - SNIPPET_CHARS_MAX // 3) if len(text) > SNIPPET_CHARS_MAX else 0
         return text[start : start + SNIPPET_CHARS_MAX].strip()
+
+
+def _lines_of(root: bytes, path: bytes) -> list[bytes]:
+    """The lines of a file as it is now; none where it cannot be read."""
+    with contextlib.suppress(Unreadable):
+        return (decode(read_inside(root, path)[0])[1] or b"").split(b"\n")
+    return []

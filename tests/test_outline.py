@@ -59,7 +59,9 @@ def test_a_name_is_qualified_by_all_that_encloses_it_and_their_owners():
             {},
         )
     )
-    assert definitions_named(packed.definitions, "f") == [(3, 5, "function", ["A", "B", "Outer", "Inner", "C", "D"])]
+    assert definitions_named(packed.definitions, "f") == [
+        (3, 5, "function", ["A", "B", "Outer", "Inner", "C", "D"], "struct")
+    ]
 
 
 def test_enclosing_names_count_the_owners_of_what_encloses():

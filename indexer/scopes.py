@@ -1,0 +1,215 @@
+"""Where in a file a name is visible: the elements around a line, locals that hide it, and what stands before and after a use.
+
+Nothing is inferred from types, and a scope is known by lines: what is doubtful is said not to be visible. The text is read only
+where a use asks for it, and believed only where the name stands at its place: the file may have changed since it was parsed.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ctxd.indexer import languages
+from ctxd.indexer.outline import ROLES, TYPES, definitions_named, owner_parts, unpack_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ctxd.indexer.outline import Definition
+
+_WRITE = ROLES.index("write")
+_READ = ROLES.index("read")
+_FUNCTIONS = frozenset({"function", "method"})
+_AROUND = TYPES | _FUNCTIONS
+
+_MEMBERS_BY_NAME = frozenset({"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "zig"})
+"""Languages in which a type's members are visible inside it without `this.`."""
+_NO_SCOPES = {"c": {"enum"}, "cpp": {"enum"}, "haskell": TYPES - {"module"}}
+"""Kinds whose members are visible around them."""
+_ASSIGNING_DECLARES = frozenset({"python", "ruby", "php", "elixir", "bash"})
+"""Languages in which an assignment inside a function makes a local variable."""
+_COLON_ENDS_NO_KEY = frozenset({"python"})  # `{key: value}` reads a variable there
+
+_SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
+_STEPS = re.compile(r"(?:[\w$]+\s*[?!]?\s*(?:\.|->|::)\s*)+$")
+_STEP = re.compile(r"[\w$]+")
+_AFTER_EXPRESSION = (".", "->", "::", "?.", ")", "]", "}")
+_ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|--")
+_GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+
+Chain = tuple[str, ...]
+"""Names of the elements around something, outermost first."""
+
+
+class FileScopes:
+    """One file, asked about the uses of one name."""
+
+    def __init__(
+        self,
+        path: bytes,
+        name: str,
+        definitions: bytes,
+        uses: Sequence[tuple[int, int, int]],
+        lines: Callable[[], Sequence[bytes]],
+        *,
+        defines: bool,
+    ) -> None:
+        """`definitions` is packed, `uses` are those of the name, which the file may define or not; `lines` reads the file."""
+        found = languages.parsed_language_of(path)
+        self.name = name
+        self.language = found.name if found is not None else ""
+        self._packed = definitions
+        self._uses = uses
+        self._read = lines
+        self._defines = defines
+
+    def meant_at(self, line: int) -> Chain | None:
+        """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
+        if not self._defines:
+            return None
+        around = self.chain_at(line)
+        visible = [chain for chain, inside in self._own if self._sees(around, chain, inside)]
+        return max(visible, key=len, default=None)
+
+    def sees(self, line: int, chain: Chain, inside: str) -> bool:
+        """Whether the bare name may mean here what lies in `chain`, in this file or another of its module."""
+        return self._sees(self.chain_at(line), chain, inside)
+
+    def is_hidden(self, line: int, chain: Chain) -> bool:
+        """Whether a local of the name, of a function that does not hold `chain`, is what is meant here."""
+        return any(start <= line <= end and function != chain[: len(function)] for start, end, function in self._hiding)
+
+    def is_own_member(self, line: int, column: int, chain: Chain) -> bool:
+        """Whether the member at this place is taken from the type that `chain` ends with: by `this.`, or by the type's name."""
+        steps = self._steps_before(line, column)
+        if not steps or not chain:
+            return False
+        count = min(len(steps), len(chain))
+        if tuple(steps[-count:]) == chain[-count:]:
+            return True
+        if len(steps) > 1 or self.type_at(line) != chain:
+            return False
+        return steps[0] in _SELF or (self.language == "go" and steps[0] == self._go_receiver(line))
+
+    def is_key(self, line: int, column: int, role: int) -> bool:
+        """Whether the name only says which argument or field a value is for: `f(name=1)`, `{name: 1}`."""
+        if role != _READ or (sides := self._sides(line, column)) is None:
+            return False
+        before, after = sides[0].rstrip(), sides[1].lstrip()
+        if after.startswith("="):
+            return not after.startswith(("==", "=>", "=~"))
+        after = after.removeprefix("?")
+        return (
+            after.startswith(":")
+            and not after.startswith(("::", ":="))
+            and self.language not in _COLON_ENDS_NO_KEY
+            and (not before or before[-1] in "{,(")
+        )
+
+    def chain_at(self, line: int) -> Chain:
+        """The elements around a line, and those that a definition around it says that it belongs to."""
+        return self._chain(self._innermost(line))
+
+    def type_at(self, line: int) -> Chain:
+        """The innermost type around a line, with all around that; empty without one."""
+        at = self._innermost(line)
+        while at >= 0:
+            one = self._definitions[at]
+            if one.kind in TYPES:
+                return self._chain(at)
+            if one.owner:
+                return (*self._chain(one.parent), *owner_parts(one.owner)[::-1])
+            at = one.parent
+        return ()
+
+    def _sees(self, around: Chain, chain: Chain, inside: str) -> bool:
+        if inside in _NO_SCOPES.get(self.language, ()):
+            chain = chain[:-1]
+        elif inside == "object" or (inside in TYPES and inside != "module" and self.language not in _MEMBERS_BY_NAME):
+            return False
+        return around[: len(chain)] == chain
+
+    @cached_property
+    def _own(self) -> list[tuple[Chain, str]]:
+        return [(tuple(one.chain), one.inside) for one in definitions_named(self._packed, self.name)]
+
+    @cached_property
+    def _hiding(self) -> list[tuple[int, int, Chain]]:
+        """First and last line, and chain, of the functions that have a local of the name."""
+        found = []
+        for line, column, role in self._uses:
+            if role == _WRITE and self._declares(line, column):
+                at = self._innermost(line)
+                while at >= 0 and self._definitions[at].kind not in _FUNCTIONS:
+                    at = self._definitions[at].parent
+                if at >= 0:
+                    one = self._definitions[at]
+                    found.append((one.start_line, one.end_line, self._chain(at)))
+        return found
+
+    def _declares(self, line: int, column: int) -> bool:
+        """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
+        if self.language in _ASSIGNING_DECLARES or (sides := self._sides(line, column)) is None:
+            return True
+        before, after = sides[0].rstrip(), sides[1].lstrip()
+        if before.endswith(("++", "--")):
+            return False
+        return not (_ASSIGNED.match(after) and (not before or before[-1] in ";{})"))
+
+    def _steps_before(self, line: int, column: int) -> list[str]:
+        """The names before the dot of a member, `["a", "b"]` of `a.b.name`; none where an expression stands there."""
+        sides = self._sides(line, column)
+        if sides is None:
+            return []
+        before = sides[0]
+        if not before.rstrip().strip("?!.->: \t") and line > 1:
+            before = self._lines[line - 2].decode().rstrip() + before.lstrip()
+        found = _STEPS.search(before)
+        if found is None or before[: found.start()].rstrip().endswith(_AFTER_EXPRESSION):
+            return []
+        return _STEP.findall(found[0])
+
+    def _go_receiver(self, line: int) -> str | None:
+        """`c` of `func (c *Cart) Total()` around a line."""
+        at = self._innermost(line)
+        if at < 0 or self._definitions[at].line > len(self._lines):
+            return None
+        found = _GO_RECEIVER.match(self._lines[self._definitions[at].line - 1].decode())
+        return found[1] if found is not None else None
+
+    def _sides(self, line: int, column: int) -> tuple[str, str] | None:
+        """What stands before and after the name on its line; None where it does not stand there any more."""
+        if line > len(self._lines):
+            return None
+        text = self._lines[line - 1].decode()
+        end = column - 1 + len(self.name)
+        return (text[: column - 1], text[end:]) if text[column - 1 : end] == self.name else None
+
+    @cached_property
+    def _lines(self) -> Sequence[bytes]:
+        return self._read()
+
+    @cached_property
+    def _definitions(self) -> list[Definition]:
+        return unpack_definitions(self._packed)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [one.start_line for one in self._definitions]
+
+    def _innermost(self, line: int) -> int:
+        """The index of the innermost element around a line that others may stand in; -1 at the top."""
+        at = bisect.bisect_right(self._starts, line) - 1
+        while at >= 0 and (self._definitions[at].end_line < line or self._definitions[at].kind not in _AROUND):
+            at = self._definitions[at].parent
+        return at
+
+    def _chain(self, at: int) -> Chain:
+        chain: list[str] = []
+        while at >= 0:
+            one = self._definitions[at]
+            chain += [one.name, *owner_parts(one.owner)]
+            at = one.parent
+        return tuple(reversed(chain))
