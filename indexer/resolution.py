@@ -20,7 +20,7 @@ from ctxd.indexer import languages
 from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts, reference_positions, without_extension
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ctxd.indexer.scopes import FileScopes
 
@@ -34,6 +34,7 @@ _FOLDER_MODULES = frozenset(
     {"go", "java", "kotlin", "scala", "csharp", "swift"}
 )  # all files of a folder are one module
 _IMPORT = ROLES.index("import")
+_DOTTED = frozenset({"python", "javascript", "typescript", "tsx", "java", "kotlin", "scala", "go", "csharp", "swift"})
 _VERSION = re.compile(r"[./]v\d+$")
 _TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
 _ALIAS_MARKS = ("@/", "~/", "@", "~")  # TypeScript's `paths`, bundlers' roots
@@ -110,16 +111,26 @@ class Resolver:
         uses: list[tuple[int, int, int]],
         imports: list[Import],
         references: bytes,
-        scopes: FileScopes,
+        scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
     ) -> Iterator[tuple[str, str | None, tuple[int, int, int]]]:
-        """`(grade, fully qualified name, use)` of every use of the name in one file; and of its alias there, where it has one."""
+        """`(grade, fully qualified name, use)` of every use of the name in one file; and of its alias there, where it has one.
+
+        `scopes_of` says what is visible where of a name and its uses.
+        """
         bound, aliases, holders, wildcards = self._bindings(path, imports)
         here = self._by_path.get(path, [])
         module = here or self._in_folder(path)
         # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
         around = [] if not bound and any(self.name == _local_name(one) for one in imports) else module
         brought = wildcards if around is module else []
-        before = self._ends_of(references, holders) if holders and any(use[2] & MEMBER for use in uses) else {}
+        scopes = scopes_of(self.name, uses)
+        before = {}
+        if holders and any(use[2] & MEMBER for use in uses):
+            dotted = {last_part(one.module) for one in imports if not one.name and not one.alias}
+            for name, target in holders:
+                for line, column, role in _visible(name, reference_positions(references, name), scopes_of):
+                    if not role & MEMBER or name in dotted or not _is_dotted(path):
+                        before[line, column + len(name)] = target
         for use in uses:
             line, column, role = use
             if role & ~MEMBER == _IMPORT:
@@ -136,7 +147,7 @@ class Resolver:
                 grade, found = self._bare(use, here, around, bound, brought, scopes)
             yield (grade, self._one(found), use) if found else (NAME_ONLY, self.only_fqn, use)
         for alias, target in aliases:
-            for use in reference_positions(references, alias):
+            for use in _visible(alias, reference_positions(references, alias), scopes_of):
                 if use[2] < MEMBER and use[2] != _IMPORT:
                     yield IMPORT_RESOLVED, target.fqn, use
 
@@ -243,17 +254,24 @@ class Resolver:
         return [target for target in self.targets if os.path.dirname(target.path) == folder]
 
     @staticmethod
-    def _ends_of(references: bytes, holders: list[tuple[str, Target]]) -> dict[tuple[int, int], Target]:
-        """Where each holder's name ends: line and the column after it."""
-        return {
-            (line, column + len(name)): target
-            for name, target in holders
-            for line, column, _ in reference_positions(references, name)
-        }
-
-    @staticmethod
     def _one(targets: list[Target]) -> str | None:
         return targets[0].fqn if len({target.fqn for target in targets}) == 1 else None
+
+
+def _visible(
+    name: str,
+    uses: list[tuple[int, int, int]],
+    scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
+) -> Iterator[tuple[int, int, int]]:
+    """The uses of a name that an import binds which no definition or local of the file hides; members of anything are none."""
+    scopes = scopes_of(name, uses)
+    return (use for use in uses if use[2] & MEMBER or not (scopes.meant_at(use[0]) or scopes.is_hidden(use[0], ())))
+
+
+def _is_dotted(path: bytes) -> bool:
+    """Whether what stands after a dot is a member of what stands before, and no further part of a module's name."""
+    language = languages.parsed_language_of(path)
+    return language is not None and language.name in _DOTTED
 
 
 def _local_name(one: Import) -> str:

@@ -37,6 +37,10 @@ _STEPS = re.compile(r"(?:[\w$]+\s*[?!]?\s*(?:\.|->|::)\s*)+$")
 _STEP = re.compile(r"[\w$]+")
 _AFTER_EXPRESSION = (".", "->", "::", "?.", ")", "]", "}")
 _ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|--")
+_DECLARATION = re.compile(
+    r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
+)
+_NAMELESS = ("",)  # the chain of a function without a name: around nothing that has one
 _GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
 
 Chain = tuple[str, ...]
@@ -53,21 +57,18 @@ class FileScopes:
         definitions: bytes,
         uses: Sequence[tuple[int, int, int]],
         lines: Callable[[], Sequence[bytes]],
-        *,
-        defines: bool,
     ) -> None:
-        """`definitions` is packed, `uses` are those of the name, which the file may define or not; `lines` reads the file."""
+        """`definitions` is packed, `uses` are those of the name; `lines` reads the file."""
         found = languages.parsed_language_of(path)
         self.name = name
         self.language = found.name if found is not None else ""
         self._packed = definitions
         self._uses = uses
         self._read = lines
-        self._defines = defines
 
     def meant_at(self, line: int) -> Chain | None:
         """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
-        if not self._defines:
+        if not self._own:
             return None
         around = self.chain_at(line)
         visible = [chain for chain, inside in self._own if self._sees(around, chain, inside)]
@@ -137,7 +138,7 @@ class FileScopes:
 
     @cached_property
     def _hiding(self) -> list[tuple[int, int, Chain]]:
-        """First and last line, and chain, of the functions that have a local of the name."""
+        """First and last line, and chain, of the functions that have a local of the name; of one without a name its chain is the outermost."""
         found = []
         for line, column, role in self._uses:
             if role == _WRITE and self._declares(line, column):
@@ -147,7 +148,29 @@ class FileScopes:
                 if at >= 0:
                     one = self._definitions[at]
                     found.append((one.start_line, one.end_line, self._chain(at)))
+                elif self.language not in _ASSIGNING_DECLARES:
+                    found.append((*self._block(line, column), _NAMELESS))
         return found
+
+    def _block(self, line: int, column: int) -> tuple[int, int]:
+        """First and last line on which a local of a function without a name is visible, told by how lines are indented.
+
+        A variable is visible as far as lines are indented as its own is, a parameter as far as they are indented more.
+        """
+        sides = self._sides(line, column)
+        if sides is None:
+            return line, line
+        depth = _depth(self._lines[line - 1])
+        is_variable = depth > 0 and _DECLARATION.match(sides[0]) is not None
+        last = line
+        while last < len(self._lines):
+            text = self._lines[last].strip()
+            if text and (below := _depth(self._lines[last])) <= depth - is_variable:
+                if text[:1] not in b")}]" or text[-1:] not in b"{(":
+                    break
+                depth, is_variable = below, False  # `) => {` goes on with what the parameters are for
+            last += 1
+        return line, last
 
     def _declares(self, line: int, column: int) -> bool:
         """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
@@ -213,3 +236,7 @@ class FileScopes:
             chain += [one.name, *owner_parts(one.owner)]
             at = one.parent
         return tuple(reversed(chain))
+
+
+def _depth(line: bytes) -> int:
+    return len(line) - len(line.lstrip())

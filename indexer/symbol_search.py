@@ -49,7 +49,7 @@ from ctxd.indexer.text_search import in_order
 from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from threading import RLock
 
     from ctxd.indexer.database import Database
@@ -127,12 +127,23 @@ class SymbolSearch:
                     yield one
 
         named = self._files_naming(f"defined : {_quoted(bare)}")
+        naming_qualifier = self._files_naming(_quoted(qualifiers[-1])) if qualifiers else None
+
+        def is_near(one: bytes) -> bool:
+            if naming_qualifier is None:
+                return True
+            return naming_qualifier.get(one) is not None or qualifiers[-1] in path_names(one)
+
+        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one) and is_near(one))
+        defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
+        resolver = functools.cache(lambda: self._resolver(bare, qualifiers, defined))
+        objects = not qualifiers or all(target.inside == "object" for target in resolver().targets)
         if definitions and rank == 0:
             in_code = (one for one in ordered(named, 0) if not _has_sections(one))
             for found in self._outlines(in_code, named, _DEFINITIONS_ONLY):
                 if stop():
                     return
-                yield from sorted(self._definitions(found, qualifiers, bare))
+                yield from sorted(self._definitions(found, qualifiers, bare, objects=objects))
         if definitions and rank <= _SECTIONS:
             # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
             whole = name.strip()
@@ -140,23 +151,15 @@ class SymbolSearch:
             for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled, _DEFINITIONS_ONLY):
                 if stop():
                     return
-                meant = set(self._definitions(found, qualifiers, bare))
+                meant = set(self._definitions(found, qualifiers, bare, objects=objects))
                 if whole != bare:
                     meant.update(self._definitions(found, [], whole))
                 yield from sorted(replace(one, rank=_SECTIONS) for one in meant)
         if not references:
             return
-        naming_qualifier = self._files_naming(_quoted(qualifiers[-1])) if qualifiers else {}
-
-        def is_near(one: bytes) -> bool:
-            return not qualifiers or one in naming_qualifier or qualifiers[-1] in path_names(one)
-
-        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one) and is_near(one))
-        defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
-        resolver = self._resolver(bare, qualifiers, defined)
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}"))
-        graded = self._graded_files(resolver, bare, defined, naming)
-        uses = _Uses(resolver, qualifiers, bare, named, functools.partial(_lines_of, self.root))
+        graded = self._graded_files(resolver(), bare, defined, naming)
+        uses = _Uses(resolver(), bare, objects=objects, lines_of=functools.partial(_lines_of, self.root))
         not_in_module: set[bytes] = set()  # seen on the way to what imports resolve
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
             at = _rank(grade)
@@ -172,7 +175,9 @@ class SymbolSearch:
                 if not any(one.rank == _rank(SAME_MODULE) for one in occurrences):
                     not_in_module.add(found.path)
                 yield from (one for one in occurrences if one.rank == at)
-        others = {**named, **naming()} if uses.with_keys else naming()
+        others = naming()
+        if uses.with_keys:
+            others = self._files_naming(f"defined : {_quoted(bare)} OR referenced : {_quoted(bare)}")
         for at in (_rank(NAME_ONLY), _FAR) if qualifiers else (_rank(NAME_ONLY),):
             if rank > at:
                 continue
@@ -195,7 +200,9 @@ class SymbolSearch:
                 if _qualifies(qualifiers, one.chain, found.path):
                     fqn = ".".join([*module_of(found.path), *one.chain, bare])
                     targets.append(Target(found.path, tuple(one.chain), fqn, one.inside))
-        return Resolver(bare, targets)
+        # A key of an object goes by the name of its file only where nothing else is of the asked name.
+        named = [target for target in targets if target.inside != "object"]
+        return Resolver(bare, named if qualifiers and named else targets)
 
     def _graded_files(
         self,
@@ -307,10 +314,12 @@ class SymbolSearch:
                     yield _Outline(path, *blobs[id_])
 
     @staticmethod
-    def _definitions(found: _Outline, qualifiers: list[str], bare: str) -> Iterator[Occurrence]:
-        """The definitions in one file that the asked name means."""
+    def _definitions(
+        found: _Outline, qualifiers: list[str], bare: str, *, objects: bool = True
+    ) -> Iterator[Occurrence]:
+        """The definitions in one file that the asked name means; with `objects` keys of objects as well."""
         for one in definitions_named(found.definitions, bare):
-            if _qualifies(qualifiers, one.chain, found.path):
+            if _qualifies(qualifiers, one.chain, found.path) and (objects or one.inside != "object"):
                 fqn = ".".join([*module_of(found.path), *one.chain, bare])
                 yield Occurrence(0, found.path, one.line, one.column, "definition", one.kind, fqn, DEFINITION)
 
@@ -365,38 +374,33 @@ class _Uses:
     def __init__(
         self,
         resolver: Resolver,
-        qualifiers: list[str],
         bare: str,
-        defined: Container[bytes],
+        *,
+        objects: bool,
         lines_of: Callable[[bytes], Sequence[bytes]],
     ) -> None:
-        """`defined` are the files that define the name."""
+        """With `objects` keys of objects are among the definitions."""
         self.resolver = resolver
-        self.qualifiers = qualifiers
         self.bare = bare
-        self.defined = defined
         self.lines_of = lines_of
-        self.with_keys = bool(qualifiers) and any(target.inside in TYPES for target in resolver.targets)
+        self.with_keys = not objects and any(target.inside in TYPES for target in resolver.targets)
         """Whether keys of objects, `{name: () => 1}`, may be for the member that is meant: they are definitions of their own, too."""
 
     def of(self, found: _Outline) -> list[Occurrence]:
         """All uses in one file with their grades, in order."""
         imports = unpack_imports(found.imports)
         positions = reference_positions(found.references, self.bare)
-        scopes = FileScopes(
-            found.path,
-            self.bare,
-            found.definitions,
-            positions,
-            functools.partial(self.lines_of, found.path),
-            defines=found.path in self.defined,
-        )
+        lines = functools.cache(functools.partial(self.lines_of, found.path))
+
+        def scopes_of(name: str, uses: list[tuple[int, int, int]]) -> FileScopes:
+            return FileScopes(found.path, name, found.definitions, uses, lines)
+
         return sorted(
             [
                 *(
                     _use(found.path, use, grade, fqn)
                     for grade, fqn, use in self.resolver.grades(
-                        found.path, positions, imports, found.references, scopes
+                        found.path, positions, imports, found.references, scopes_of
                     )
                 ),
                 *self._keys(found, _rank(NAME_ONLY)),
@@ -412,10 +416,8 @@ class _Uses:
         return sorted([*uses, *self._keys(found, rank)]) if self.with_keys else uses
 
     def _keys(self, found: _Outline, rank: int) -> Iterator[Occurrence]:
-        if not self.with_keys or found.path not in self.defined:
-            return
-        for one in definitions_named(found.definitions, self.bare):
-            if one.inside == "object" and not _qualifies(self.qualifiers, one.chain, found.path):
+        for one in definitions_named(found.definitions, self.bare) if self.with_keys else ():
+            if one.inside == "object":
                 yield Occurrence(
                     rank, found.path, one.line, one.column, "reference", None, self.resolver.only_fqn, NAME_ONLY
                 )
