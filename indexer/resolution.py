@@ -134,7 +134,7 @@ class Resolver:
         for use in uses:
             line, column, role = use
             if role & ~MEMBER == _IMPORT:
-                found = bound or self._named_on_the_way(path, line, imports)
+                found = self._imported_at(path, line, imports)
                 grade = IMPORT_RESOLVED
             elif role & MEMBER:
                 held = before.get((line, column - 1)) or before.get((line, column - 2))
@@ -211,6 +211,14 @@ class Resolver:
                 if one.name in self._elements:
                     holders += [(local, target) for target in self._meant(path, one.module, (one.name,))]
         return bound, aliases, holders, wildcards
+
+    def _imported_at(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
+        """The targets that the name means on a line of an import statement, which may import a module of that name instead."""
+        found: list[Target] = []
+        for one in imports:
+            if one.line == line and (one.name == self.name or (one.name == "default" and one.alias == self.name)):
+                found += self._meant(path, one.module, ())
+        return found or self._named_on_the_way(path, line, imports)
 
     def _named_on_the_way(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
         """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""

@@ -128,3 +128,103 @@ def test_what_only_shares_the_name_is_last_and_says_so(folder, home, workers):
     unknown = [one for one in answer["occurrences"] if one["grade"] == "name-only"]
     assert {one["file_path"] for one in unknown} == {"e.py", "g.py"}
     assert not any("symbol_fqn" in one for one in unknown)
+
+
+def occurrences(project, name, **arguments):
+    """Places by grade: `{"same-module": ["a.py:1", ...]}`, in the order of the answer."""
+    answer = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": name, **arguments})
+    found = {}
+    for one in answer["occurrences"]:
+        found.setdefault(one["grade"], []).append(f"{one['file_path']}:{one['line_number']}")
+    return found
+
+
+SCOPES = {
+    # Members: by what stands before the dot.
+    "cart.py": "class Cart:\n    def total(self):\n        return 1\n\n    def all(self, other):\n        total = self.total()\n"
+    "        return total + other.total() + Cart.total(other)\n\nclass Other:\n    def all(self):\n        return self.total()\n",
+    # A top-level name: by what hides it.
+    "price.py": "def price(x):\n    return x\n\ndef f(price):\n    return price\n\ndef g():\n    def price():\n        return 2\n"
+    "    return price()\n\ndef h():\n    return k(price=price(3), x=y.price)\n",
+    "imports.py": "from price import price as p\nimport price\n\ndef f(p):\n    return p\n\nprint(p(1), price.price(2), self.price.price(3))\n",
+    "Cart.java": "class Cart {\n  int total;\n  void set(int total) {\n    this.total = total;\n  }\n  int twice() {\n    total++;\n"
+    "    return total;\n  }\n  class Line { int get() { return total; } }\n}\nclass Other { int total; int get() { return total; } }\n",
+    "cart.go": "package cart\n\nfunc (c *Cart) Total() int { return 1 }\n\nfunc (c *Cart) All(o *Other) int {\n\treturn c.Total() + o.Total()\n}\n",
+    "cart.ts": "export const query = 1;\n\ntest('a', () => {\n  const query = 2;\n  use(query);\n});\n\ntest('b', (query) => {\n"
+    "  use(query);\n});\n\nuse(query);\nuse({ query: 3 });\n",
+    "alias.ts": "import { query as q } from './cart';\n\ntest('a', () => {\n  const q = 2;\n  use(q);\n});\n\nuse(q);\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "sure"),
+    [
+        ("Cart.total", "cart.py:6 cart.py:7"),
+        ("price.price", "price.py:13 imports.py:1 imports.py:7"),
+        ("Cart.Cart.total", "Cart.java:4 Cart.java:7 Cart.java:8 Cart.java:10"),
+        ("Cart.Total", "cart.go:6"),
+        ("cart.query", "cart.ts:12 alias.ts:1 alias.ts:8"),
+    ],
+    ids=["python-member", "python-local", "java", "go", "typescript"],
+)
+def test_a_use_is_sure_only_where_scope_says_what_it_means(folder, home, workers, name, sure):
+    write(folder, SCOPES)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        language = sure.split(".", 1)[1].split(":")[0].replace("py", "python").replace("ts", "typescript")
+        found = occurrences(project, name, language=language)
+    assert {*found.get("same-module", ()), *found.get("import-resolved", ())} == set(sure.split())
+
+
+FAR = {
+    "cart.py": "class Cart:\n    def total(self):\n        return 1\n",
+    **{f"a{number}.py": "x.total()\n" for number in range(9)},
+    "b.py": "from cart import Cart\nc = Cart()\nc.total()\n",
+}
+
+
+def test_uses_that_do_not_name_the_asked_type_come_last_but_are_there(folder, home, workers):
+    write(folder, FAR)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        pages, cursor = [], {}
+        while True:
+            answer = TOOLS["find_symbol_occurrences"].call(
+                Call(View(project)), {"symbol_name": "Cart.total", "max_tokens": 200, **cursor}
+            )
+            pages += [f"{one['file_path']}:{one['line_number']}" for one in answer["occurrences"]]
+            if "next_cursor" not in answer:
+                break
+            cursor = {"cursor": answer["next_cursor"]}
+    assert pages == ["cart.py:2", "b.py:3", *(f"a{number}.py:1" for number in range(9))]
+
+
+NAMES = {
+    "src/cart.test.ts": "export const total = 1;\n",
+    "src/cart.ts": "export const total = 2;\n",
+    "src/index.ts": "export const all = 3;\n",
+    "src/a.ts": "import { total } from './cart.test';\nuse(total);\n",
+    "src/type.ts": "export interface Options { retry?: (x: number) => boolean }\n",
+    "src/options.ts": "use({ retry: (x) => true });\n",
+}
+
+
+def test_dots_in_a_files_name_part_names_and_its_own_name_may_be_asked_for(folder, home, workers):
+    write(folder, NAMES)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert occurrences(project, "src/cart.test.total") == {
+            "definition": ["src/cart.test.ts:1"],
+            "import-resolved": ["src/a.ts:1", "src/a.ts:2"],
+        }
+        assert occurrences(project, "src/index.all") == {"definition": ["src/index.ts:1"]}
+
+
+def test_a_key_of_an_object_is_what_its_type_asks_for_and_not_what_its_file_is_called(folder, home, workers):
+    write(folder, NAMES)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert occurrences(project, "Options.retry") == {
+            "definition": ["src/type.ts:1"],
+            "name-only": ["src/options.ts:1"],
+        }
