@@ -132,6 +132,7 @@ KINDS = (
 """Of definitions. Where several patterns of a query match one name, its kind is the first of these."""
 
 VARIABLES = frozenset(("constant", "variable"))
+FUNCTIONS = frozenset(("function", "method"))
 TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
 _OFFERED_KINDS = TYPES | VARIABLES | {"function"}
 """What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's.
@@ -188,7 +189,7 @@ def is_offered(definition: Definition, definitions: list[Definition]) -> bool:
         return not definition.owner or definition.kind in TYPES
     # A field is no more than a method is; a type inside a type may be imported, one inside a function may not.
     around = definitions[definition.parent].kind
-    return around == "module" or (definition.kind in TYPES and around not in ("function", "method"))
+    return around == "module" or (definition.kind in TYPES and around not in FUNCTIONS)
 
 
 def mark_of(name: str) -> int:

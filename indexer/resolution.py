@@ -13,97 +13,75 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxd.indexer import languages
 from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts, reference_positions, without_extension
+from ctxd.indexer.places import (
+    OWN_CRATE,
+    OWN_MODULE,
+    Places,
+    is_folder_module,
+    is_named_by_path,
+    language_of,
+    module_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ctxd.indexer.places import Target
     from ctxd.indexer.scopes import FileScopes
 
 DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY = "definition", "import-resolved", "same-module", "name-only"
 GRADES = (DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY)
 """Surest first."""
 
-_FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
-_CRATE_ROOTS = frozenset({"lib", "main"})
-_FOLDER_MODULES = frozenset(
-    {"go", "java", "kotlin", "scala", "csharp", "swift"}
-)  # all files of a folder are one module
 _IMPORT = ROLES.index("import")
 _DOTTED = frozenset({"python", "javascript", "typescript", "tsx", "java", "kotlin", "scala", "go", "csharp", "swift"})
+"""Languages in which what stands after a dot is a member of what stands before, and no further part of a module's name."""
 _VERSION = re.compile(r"[./]v\d+$")
-_TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
-_ALIAS_MARKS = ("@/", "~/", "@", "~")  # TypeScript's `paths`, bundlers' roots
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A definition that a query means."""
+class _Binding(NamedTuple):
+    """What an import makes of a name in its file."""
 
-    path: bytes
-    chain: tuple[str, ...]
-    """Names of the elements around it, outermost first."""
-    fqn: str
-    inside: str
-    """What these elements are to it, as in `outline.Named`."""
-
-
-def path_names(path: bytes) -> list[str]:
-    """The names in a path without its extension: `["src", "cart", "test"]` of `src/cart.test.ts`."""
-    folder, _, name = path.rpartition(b"/")
-    return _names(os.path.join(folder, os.path.splitext(name)[0]))
-
-
-def module_of(path: bytes) -> list[str]:
-    """The names of a file's module: those of its path, a folder's own file standing for the folder."""
-    names = path_names(path)
-    stem = os.path.splitext(os.path.basename(path))[0].decode("utf-8", "backslashreplace")
-    stands = stem in _FILE_MODULES or (stem in _CRATE_ROOTS and path.endswith(b".rs"))
-    return names[:-1] if stands and len(names) > 1 else names
-
-
-def _names(path: bytes) -> list[str]:
-    """A dot in the name of a file or folder parts names as it does in what imports call them."""
-    return [name for name in re.split(r"[./]", path.decode("utf-8", "backslashreplace")) if name]
+    name: str
+    """As it is written there."""
+    target: Target
+    line: int
 
 
 class Resolver:
     """Grades the uses of one name, for the definitions that a query means."""
 
-    def __init__(self, name: str, targets: Iterable[Target]) -> None:
+    def __init__(self, name: str, definitions: Iterable[Target]) -> None:
+        """`definitions` are all of the name, those that the query means and their rivals."""
         self.name = name
-        self.targets = list(targets)
-        self._by_path: dict[bytes, list[Target]] = {}
+        self.places = Places(definitions)
+        self.targets = [target for target in self.places.targets if target.is_meant]
+        self.by_path: dict[bytes, list[Target]] = {}
         for target in self.targets:
-            self._by_path.setdefault(target.path, []).append(target)
-        self._elements = frozenset(target.chain[-1] for target in self.targets if target.chain)
+            self.by_path.setdefault(target.path, []).append(target)
+        self.elements = frozenset(target.chain[-1] for target in self.targets if target.chain)
         self.folders = frozenset(
-            os.path.dirname(target.path) for target in self.targets if _is_folder_module(target.path)
+            os.path.dirname(target.path) for target in self.targets if is_folder_module(target.path)
         )
         """Folders all files of which see a target without importing it."""
-        self._by_last: dict[str, list[Target]] = {}
-        """Targets by what the last part of an import that means one may be."""
-        for target in self.targets:
-            for part in {
-                *_place(target, inside=False)[-_TAIL_MAX - 1 :],
-                *_place(target, inside=True)[-_TAIL_MAX - 1 :],
-            }:
-                self._by_last.setdefault(part, []).append(target)
-        self._known: dict[tuple[bytes, str, tuple[str, ...]], list[Target]] = {}
-        """What was found out before: a project imports the same modules again and again."""
         self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
 
     def asked_imports(self) -> set[str]:
         """Names one of which a file imports that can be resolved: the name itself, modules and elements that hold a target."""
-        names = {self.name}
+        return {self.name, *self.places.last_parts()}
+
+    def asked_paths(self) -> set[str]:
+        """Names one of which stands in a file that names a target by its path, without importing any of it."""
+        found = set()
         for target in self.targets:
-            names.update(target.chain[-1:])
-            names.update(module_of(target.path)[-_TAIL_MAX:])
-        return names
+            if is_named_by_path(target.path):
+                found.update(target.chain[-1:] or module_of(target.path)[-1:])
+                if target.package is not None:
+                    found.add(target.package.name)
+        return found
 
     def grades(
         self,
@@ -117,169 +95,195 @@ class Resolver:
 
         `scopes_of` says what is visible where of a name and its uses.
         """
-        bound, aliases, holders, wildcards = self._bindings(path, imports)
-        here = self._by_path.get(path, [])
-        module = here or self._in_folder(path)
-        # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
-        around = [] if not bound and any(self.name == _local_name(one) for one in imports) else module
-        brought = wildcards if around is module else []
-        scopes = scopes_of(self.name, uses)
-        before = {}
-        if holders and any(use[2] & MEMBER for use in uses):
-            dotted = {last_part(one.module) for one in imports if not one.name and not one.alias}
-            for name, target in holders:
-                for line, column, role in _visible(name, reference_positions(references, name), scopes_of):
-                    if not role & MEMBER or name in dotted or not _is_dotted(path):
-                        before[line, column + len(name)] = target
+        file = _File(self, path, imports, references, scopes_of(self.name, uses))
+        if any(role & MEMBER for _, _, role in uses):
+            file.find_holders(scopes_of)
         for use in uses:
-            line, column, role = use
-            if role & ~MEMBER == _IMPORT:
-                found = self._imported_at(path, line, imports)
-                grade = IMPORT_RESOLVED
-            elif role & MEMBER:
-                held = before.get((line, column - 1)) or before.get((line, column - 2))
-                found = [held] if held is not None else []
-                grade = IMPORT_RESOLVED
-                if not found:
-                    found = [one for one in module if scopes.is_own_member(line, column, one.chain)]
-                    grade = SAME_MODULE
-            else:
-                grade, found = self._bare(use, here, around, bound, brought, scopes)
-            yield (grade, self._one(found), use) if found else (NAME_ONLY, self.only_fqn, use)
-        for alias, target in aliases:
-            for use in _visible(alias, reference_positions(references, alias), scopes_of):
+            grade, found = file.meaning(*use)
+            yield (grade, _fqn(found), use) if found else (NAME_ONLY, self.only_fqn, use)
+        for binding in file.aliases:
+            for use in file.uses_of(binding, scopes_of):
                 if use[2] < MEMBER and use[2] != _IMPORT:
-                    yield IMPORT_RESOLVED, target.fqn, use
+                    yield IMPORT_RESOLVED, binding.target.fqn, use
 
-    @staticmethod
-    def _bare(
-        use: tuple[int, int, int],
-        here: list[Target],
-        around: list[Target],
-        bound: list[Target],
-        wildcards: list[Target],
-        scopes: FileScopes,
-    ) -> tuple[str, list[Target]]:
+
+class _File:
+    """One file that uses the name: what its imports make of it."""
+
+    def __init__(
+        self, resolver: Resolver, path: bytes, imports: list[Import], references: bytes, scopes: FileScopes
+    ) -> None:
+        self.name = resolver.name
+        self.places = resolver.places
+        self.path = path
+        self.imports = imports
+        self.references = references
+        self.scopes = scopes
+        self.here = resolver.by_path.get(path, [])
+        folder = os.path.dirname(path)
+        near = resolver.targets if folder in resolver.folders and is_folder_module(path) else ()
+        self.module = self.here or [target for target in near if os.path.dirname(target.path) == folder]
+        """Targets in the file's own module."""
+        self.bound: list[_Binding] = []
+        """The name itself."""
+        self.aliases: list[_Binding] = []
+        self.holders: list[_Binding] = []
+        """Modules and types before whose member's name they stand."""
+        self.wildcards: list[_Binding] = []
+        self.types: list[_Binding] = []
+        """Types that hold a target, as the file writes them."""
+        for one in imports:
+            self._bind(one, resolver.elements)
+        self.types += [_Binding(target.chain[-1], target, 0) for target in self.module if target.is_held]
+        bound_at = {binding.line for binding in self.bound}
+        self.foreign = [one.line for one in imports if _local_name(one) == self.name and one.line not in bound_at]
+        """Lines that import something else by the name."""
+        self._ends: dict[tuple[int, int], Target] = {}
+
+    def find_holders(self, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]) -> None:
+        """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
+        parts = {last_part(one.module) for one in self.imports if not one.name and not one.alias}
+        for holder in self.holders:
+            is_part = language_of(self.path) not in _DOTTED or (holder.name in parts and not self.path.endswith(b".go"))
+            for line, column, role in self.uses_of(holder, scopes_of):
+                if is_part or not role & MEMBER:
+                    self._ends[line, column + len(holder.name)] = holder.target
+
+    def uses_of(
+        self, binding: _Binding, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]
+    ) -> Iterator[tuple[int, int, int]]:
+        """The uses of a name that an import binds which no definition or local of the file hides; members of anything are none."""
+        uses = reference_positions(self.references, binding.name)
+        scopes = scopes_of(binding.name, uses)
+        for use in uses:
+            is_hidden = not use[2] & MEMBER and (scopes.meant_at(use[0]) or scopes.is_hidden(use[0], ()))
+            if not is_hidden and scopes.reaches(binding.line, use[0]):
+                yield use
+
+    def meaning(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
+        """The targets that a use means, and how sure that is; none where it may mean anything."""
+        if role & ~MEMBER == _IMPORT:
+            return IMPORT_RESOLVED, self._of_import(line)
+        if role & MEMBER:
+            return self._of_member(line, column)
+        return self._of_name(line, column, role)
+
+    def _of_import(self, line: int) -> list[Target]:
+        """The targets that the name means on a line of an import statement, which may import a module of that name instead."""
+        return [one.target for one in self.bound if one.line == line] or self._named_on_the_way(line)
+
+    def _of_member(self, line: int, column: int) -> tuple[str, list[Target]]:
+        if is_named_by_path(self.path) and (steps := self.scopes.path_before(line, column)):
+            if found := self._of_path(steps, line):
+                return self._graded(found)
+        elif (held := self._ends.get((line, column - 1)) or self._ends.get((line, column - 2))) is not None:
+            return IMPORT_RESOLVED, [held]
+        if found := [one for one in self.module if self.scopes.is_own_member(line, column, one.chain)]:
+            return SAME_MODULE, found
+        return self._graded([one.target for one in self.types if self.scopes.is_declared(line, column, one.name)])
+
+    def _of_name(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
         """What a use without anything before it means: the nearest of its file's own definitions, of what its imports bind, of what its
-        folder defines (`around`) and of what wildcards bring.
+        folder defines and of what wildcards bring; or a field of the literal that it is a key of.
         """
-        line, column, role = use
+        scopes = self.scopes
+        # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
+        is_foreign = any(scopes.reaches(at, line) for at in self.foreign)
         own = scopes.meant_at(line)
-        if bound and not own:
+        if not own and (bound := self._reaching(self.bound, line)):
             return IMPORT_RESOLVED, [] if scopes.is_hidden(line, ()) else bound
         if own is not None:
-            found = [one for one in here if one.chain == own]
+            found = [one for one in self.here if one.chain == own]
         else:
-            found = [one for one in around if one not in here and scopes.sees(line, one.chain, one.inside)]
+            around = [] if is_foreign else self.module
+            found = [one for one in around if one not in self.here and scopes.sees(line, one.chain, one.inside)]
         if found:
             is_other = scopes.is_hidden(line, found[0].chain) or scopes.is_key(line, column, role)
             return SAME_MODULE, [] if is_other else found
-        return IMPORT_RESOLVED, [] if own is not None or scopes.is_hidden(line, ()) else wildcards
+        if own is None and not is_foreign and self.wildcards and not scopes.is_hidden(line, ()):
+            found = self._reaching(self.wildcards, line)
+        return (IMPORT_RESOLVED, found) if found else self._of_key(line, column)
 
-    def _bindings(
-        self, path: bytes, imports: list[Import]
-    ) -> tuple[list[Target], list[tuple[str, Target]], list[tuple[str, Target]], list[Target]]:
-        """What a file's imports bind to targets: the name itself, aliases of it, what holds it (modules, classes), wildcards."""
-        bound: list[Target] = []
-        aliases: list[tuple[str, Target]] = []
-        holders: list[tuple[str, Target]] = []
-        wildcards: list[Target] = []
-        for one in imports:
-            if one.name == self.name:
-                for target in self._meant(path, one.module, ()):
-                    bound.append(target)
-                    if one.alias and one.alias != self.name:
-                        aliases.append((one.alias, target))
-            elif one.name == "default" and one.alias:
-                # What a module exports by default has no name of its own to compare with.
-                if one.alias == self.name:
-                    bound += self._meant(path, one.module, ())
-                elif one.alias in self._elements:
-                    holders += [(one.alias, target) for target in self._meant(path, one.module, (one.alias,))]
-            elif one.name in ("", "*"):
-                found = self._meant(path, one.module, ())
-                if one.alias or (found and not one.name):
-                    holders += [(one.alias or _bound_name(one.module), target) for target in found]
-                if not one.alias and (one.name or path.endswith(_INCLUDING)):
-                    wildcards += found
-            else:
-                # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
-                local = one.alias or one.name
-                if one.name in self._by_last:
-                    module = without_extension(one.module)
-                    holders += [(local, target) for target in self._meant(path, module + _joint(module) + one.name, ())]
-                if one.name in self._elements:
-                    holders += [(local, target) for target in self._meant(path, one.module, (one.name,))]
-        return bound, aliases, holders, wildcards
+    def _of_key(self, line: int, column: int) -> tuple[str, list[Target]]:
+        if not self.types or not (literal := self.scopes.literal_at(line, column)):
+            return NAME_ONLY, []
+        if is_named_by_path(self.path):
+            return self._graded(self._of_path(literal.split("::"), line))
+        return self._graded([one.target for one in self.types if one.name == literal])
 
-    def _imported_at(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
-        """The targets that the name means on a line of an import statement, which may import a module of that name instead."""
-        found: list[Target] = []
-        for one in imports:
-            if one.line == line and (one.name == self.name or (one.name == "default" and one.alias == self.name)):
-                found += self._meant(path, one.module, ())
-        return found or self._named_on_the_way(path, line, imports)
+    def _graded(self, found: list[Target]) -> tuple[str, list[Target]]:
+        return (SAME_MODULE if found and found[0] in self.module else IMPORT_RESOLVED), found
 
-    def _named_on_the_way(self, path: bytes, line: int, imports: list[Import]) -> list[Target]:
+    def _reaching(self, bindings: list[_Binding], line: int) -> list[Target]:
+        return [one.target for one in bindings if self.scopes.reaches(one.line, line)]
+
+    def _of_path(self, steps: list[str], line: int) -> list[Target]:
+        """The targets that a path of Rust means; `steps` is what stands before the name: `["cart", "Cart"]` of `cart::Cart::total`."""
+        inline = self.scopes.modules_at(line)
+        first, *rest = steps
+        if first in OWN_CRATE or first in OWN_MODULE:
+            return self.places.meant(self.path, "::".join(steps), (), inline)
+        if first == "Self":
+            return [one for one in self.here if not rest and one.chain == self.scopes.type_at(line)]
+        reaching = [one for one in self.imports if self.scopes.reaches(one.line, line)]
+        for one in reaching:
+            if one.name != "*" and _local_name(one) == first:
+                whole = "::".join([*filter(None, (one.module, one.name)), *rest])
+                return self.places.meant(self.path, whole, (), self.scopes.modules_at(one.line))
+        asked = [("::".join(["self", *steps]), inline), ("::".join(steps), inline)]
+        asked += [
+            ("::".join([one.module, *steps]), self.scopes.modules_at(one.line)) for one in reaching if one.name == "*"
+        ]
+        return next(filter(None, (self.places.meant(self.path, whole, (), around) for whole, around in asked)), [])
+
+    def _bind(self, one: Import, elements: frozenset[str]) -> None:
+        def meant(local: str, module: str, chain: tuple[str, ...] = ()) -> list[_Binding]:
+            inline = self.scopes.modules_at(one.line) if module.startswith(OWN_MODULE) else ()
+            return [_Binding(local, target, one.line) for target in self.places.meant(self.path, module, chain, inline)]
+
+        if one.name == self.name:
+            self.bound += (found := meant(self.name, one.module))
+            if one.alias and one.alias != self.name:
+                self.aliases += [binding._replace(name=one.alias) for binding in found]
+        elif one.name == "default" and one.alias:
+            # What a module exports by default has no name of its own to compare with.
+            if one.alias == self.name:
+                self.bound += meant(self.name, one.module)
+            elif one.alias in elements:
+                self.holders += meant(one.alias, one.module, (one.alias,))
+        elif one.name in ("", "*"):
+            local = one.alias or _bound_name(one.module)
+            found = meant(local, one.module)
+            is_wildcard = not one.alias and (bool(one.name) or self.path.endswith(_INCLUDING))
+            if one.alias or (found and not one.name):
+                self.holders += found
+            if is_wildcard:
+                self.wildcards += found
+            for element in elements:
+                self.types += meant(element if is_wildcard else f"{local}.{element}", one.module, (element,))
+        else:
+            # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
+            local = one.alias or one.name
+            if self.places.may_hold(one.name):
+                module = without_extension(one.module)
+                self.holders += meant(local, module + _joint(module) + one.name)
+            if one.name in elements:
+                self.types += (found := meant(local, one.module, (one.name,)))
+                self.holders += found
+
+    def _named_on_the_way(self, line: int) -> list[Target]:
         """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""
-        for one in imports:
+        for one in self.imports:
             parts = module_parts(one.module)
             if one.line == line and self.name in parts:
                 before = one.module[: one.module.rindex(self.name)].rstrip("./\\:")
-                if before and (found := self._meant(path, before, ())):
+                if before and (found := self.places.meant(self.path, before, (), self.scopes.modules_at(line))):
                     return found
         return []
 
-    def _meant(self, importer: bytes, module: str, chain: tuple[str, ...]) -> list[Target]:
-        """The targets inside `chain` of what `importer` calls `module`, those nearest to it; none where it is another module."""
-        relative = module.startswith((".", "super", "self", "crate"))
-        key = importer if relative else b"", module, chain
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = list(self._resolved(importer, module, chain))
-        return known
 
-    def _resolved(self, importer: bytes, module: str, chain: tuple[str, ...]) -> list[Target]:
-        parts, base = _asked(importer, module)
-        best = _TAIL_MAX + 1
-        found: list[Target] = []
-        # A name that is only dots or `crate` has no last part: it is the folder itself.
-        for target in self._by_last.get(parts[-1], ()) if parts else self.targets:
-            if chain and target.chain != chain:
-                continue
-            left_out = _left_out(_place(target, inside=bool(chain)), parts, base, module)
-            if left_out is None or left_out > best:
-                continue
-            if left_out < best:
-                best, found = left_out, []
-            found.append(target)
-        return found
-
-    def _in_folder(self, path: bytes) -> list[Target]:
-        folder = os.path.dirname(path)
-        if folder not in self.folders or not _is_folder_module(path):
-            return []
-        return [target for target in self.targets if os.path.dirname(target.path) == folder]
-
-    @staticmethod
-    def _one(targets: list[Target]) -> str | None:
-        return targets[0].fqn if len({target.fqn for target in targets}) == 1 else None
-
-
-def _visible(
-    name: str,
-    uses: list[tuple[int, int, int]],
-    scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
-) -> Iterator[tuple[int, int, int]]:
-    """The uses of a name that an import binds which no definition or local of the file hides; members of anything are none."""
-    scopes = scopes_of(name, uses)
-    return (use for use in uses if use[2] & MEMBER or not (scopes.meant_at(use[0]) or scopes.is_hidden(use[0], ())))
-
-
-def _is_dotted(path: bytes) -> bool:
-    """Whether what stands after a dot is a member of what stands before, and no further part of a module's name."""
-    language = languages.parsed_language_of(path)
-    return language is not None and language.name in _DOTTED
+def _fqn(targets: list[Target]) -> str | None:
+    return targets[0].fqn if len({target.fqn for target in targets}) == 1 else None
 
 
 def _local_name(one: Import) -> str:
@@ -303,66 +307,3 @@ def _joint(module: str) -> str:
     if module in ("crate", "self", "super"):
         return "::"
     return next((joint for joint in ("::", "/", "\\") if joint in module), ".")
-
-
-def _is_folder_module(path: bytes) -> bool:
-    language = languages.parsed_language_of(path)
-    return language is not None and language.name in _FOLDER_MODULES
-
-
-def _place(target: Target, *, inside: bool) -> list[str]:
-    """Where a target lies; with `inside`, where the outermost element around it lies."""
-    module = _names(os.path.dirname(target.path)) if _is_folder_module(target.path) else module_of(target.path)
-    return module if inside else [*module, *target.chain]
-
-
-def _left_out(place: list[str], parts: list[str], base: list[str] | None, module: str) -> int | None:
-    """How many components of a place an import leaves out at its end: 0 where it names it whole, None where it means another."""
-    if base is not None:
-        whole = [*base, *parts]
-        tail = len(place) - len(whole)
-        return tail if 0 <= tail <= _TAIL_MAX and place[: len(whole)] == whole else None
-    if not parts:
-        return None
-    for tail in range(min(_TAIL_MAX, len(place) - 1) + 1):
-        end = len(place) - tail
-        size = min(len(parts), end)
-        # Whole, or what of it lies in the project: `github.com/owner/project/folder` is `folder` at its top.
-        if place[end - size : end] == parts[-size:] and (size == len(parts) or (size == end and _names_a_root(module))):
-            return tail
-    return None
-
-
-def _names_a_root(module: str) -> bool:
-    """Whether the first part of a module's name is a host's: what follows is a repository, then folders of it."""
-    return "." in module.split("/", 1)[0] and "/" in module
-
-
-def _asked(importer: bytes, module: str) -> tuple[list[str], list[str] | None]:
-    """The parts of a module's name, and the folder they start from; None where they may start anywhere."""
-    folder = [part for part in os.path.dirname(importer).split(b"/") if part]
-    if module.startswith(("./", "../")) or module in (".", ".."):
-        parts = module.split("/")
-        while parts and parts[0] in (".", ".."):
-            if parts.pop(0) == ".." and folder:
-                folder.pop()
-        named = module_parts("/".join(parts))
-        return (named[:-1] if named[-1:] == ["index"] else named), _names(b"/".join(folder))
-    if module.startswith("."):  # Python's: one dot is the own package, each more one up
-        dots = len(module) - len(module.lstrip("."))
-        above = folder[: len(folder) - dots + 1] if dots - 1 <= len(folder) else []
-        return module_parts(module), _names(b"/".join(above))
-    if module.startswith(("super::", "self::")) or module in ("super", "self"):
-        own = module_of(importer)
-        parts = module.split("::")
-        while parts and parts[0] in ("super", "self"):
-            if parts.pop(0) == "super" and own:
-                own.pop()
-        return parts, own
-    if module.startswith("crate::") or module == "crate":
-        above = folder[: folder.index(b"src") + 1] if b"src" in folder else []
-        return module.split("::")[1:], _names(b"/".join(above))
-    for mark in _ALIAS_MARKS:
-        if module.startswith(mark):
-            return module_parts(module.removeprefix(mark)), None
-    return module_parts(module), None

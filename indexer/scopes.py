@@ -7,12 +7,13 @@ where a use asks for it, and believed only where the name stands at its place: t
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import languages
-from ctxd.indexer.outline import ROLES, TYPES, definitions_named, owner_parts, unpack_definitions
+from ctxd.indexer.outline import FUNCTIONS, ROLES, TYPES, VARIABLES, definitions_named, owner_parts, unpack_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 _WRITE = ROLES.index("write")
 _READ = ROLES.index("read")
-_FUNCTIONS = frozenset({"function", "method"})
-_AROUND = TYPES | _FUNCTIONS
+_AROUND = TYPES | FUNCTIONS
 
 _MEMBERS_BY_NAME = frozenset({"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "zig"})
 """Languages in which a type's members are visible inside it without `this.`."""
@@ -30,7 +30,13 @@ _NO_SCOPES = {"c": {"enum"}, "cpp": {"enum"}, "haskell": TYPES - {"module"}}
 """Kinds whose members are visible around them."""
 _ASSIGNING_DECLARES = frozenset({"python", "ruby", "php", "elixir", "bash"})
 """Languages in which an assignment inside a function makes a local variable."""
+_IMPORTS_INSIDE = frozenset({"python", "rust", "scala", "elixir"})
+"""Languages whose imports stand inside functions as well, and end with them."""
 _COLON_ENDS_NO_KEY = frozenset({"python"})  # `{key: value}` reads a variable there
+
+_TYPED_LITERALS = frozenset({"go", "rust"})
+"""Languages whose literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
+_LITERAL_LINES_MAX = 200  # that a literal or function is looked through
 
 _SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
 _STEPS = re.compile(r"(?:[\w$]+\s*[?!]?\s*(?:\.|->|::)\s*)+$")
@@ -41,6 +47,8 @@ _DECLARATION = re.compile(
     r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
 )
 _NAMELESS = ("",)  # the chain of a function without a name: around nothing that has one
+_ENDS_KEY = re.compile(r"\s*(?::(?![:=])|,|\}|$)")
+_TYPE_BEFORE_BRACE = re.compile(r"((?:\w+\s*(?:\.|::)\s*)*\w+)(?:(?:::)?<[^<>]*>|\[[^\[\]]*\])?$")
 _GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
 
 Chain = tuple[str, ...]
@@ -92,7 +100,7 @@ class FileScopes:
             return True
         if len(steps) > 1 or self.type_at(line) != chain:
             return False
-        return steps[0] in _SELF or (self.language == "go" and steps[0] == self._go_receiver(line))
+        return self._is_self(steps[0], line)
 
     def is_key(self, line: int, column: int, role: int) -> bool:
         """Whether the name only says which argument or field a value is for: `f(name=1)`, `{name: 1}`."""
@@ -108,6 +116,81 @@ class FileScopes:
             and self.language not in _COLON_ENDS_NO_KEY
             and (not before or before[-1] in "{,(")
         )
+
+    def literal_at(self, line: int, column: int) -> str:
+        """The type written before the brace in which the name stands as a key: `Cart` of `Cart{Total: 1}`, `shop.Cart` of
+        `[]shop.Cart{{Total: 1}}`; "" where it stands in no such literal or pattern.
+        """
+        sides = self._sides(line, column)
+        if self.language not in _TYPED_LITERALS or sides is None or not _ENDS_KEY.match(sides[1]):
+            return ""
+        before = sides[0]
+        if before.strip() and not before.rstrip().endswith(("{", ",")):
+            return ""
+        depth, is_element = 0, False
+        for number in range(line, max(0, line - _LITERAL_LINES_MAX), -1):
+            text = before if number == line else self._lines[number - 1].decode()
+            for at in range(len(text) - 1, -1, -1):
+                if text[at] in ")]}":
+                    depth += 1
+                elif text[at] in "([{":
+                    depth -= 1
+                if depth >= 0:
+                    continue
+                head = text[:at].rstrip()
+                if text[at] != "{":
+                    return ""
+                if is_element or (head and head[-1] not in "{,:"):
+                    found = _TYPE_BEFORE_BRACE.search(head)
+                    return "".join(found[1].split()) if found is not None else ""
+                depth, is_element = 0, True  # the list around says of which type its elements are
+        return ""
+
+    def is_declared(self, line: int, column: int, type_: str) -> bool:
+        """Whether the name before the dot of a member is a variable or field that is declared with a type, as that is written: `c Cart`,
+        `c: &Cart`, `c := Cart{`, `Cart c`.
+        """
+        steps = self._steps_before(line, column)
+        if not steps or len(steps) > 2:
+            return False
+        at = self._innermost(line)
+        if len(steps) == 1 and at >= 0 and self._definitions[at].kind in FUNCTIONS:
+            one = self._definitions[at]
+            first = max(one.start_line, line - _LITERAL_LINES_MAX)
+            if _is_typed(steps[0], type_, b"\n".join(self._lines[first - 1 : min(one.end_line, line)]).decode()):
+                return True
+        if not self._is_self(steps[0], line) if len(steps) == 2 else self.language not in _MEMBERS_BY_NAME:
+            return False
+        around = list(self.type_at(line))
+        return any(
+            one.chain == around and _is_typed(steps[-1], type_, self._lines[one.line - 1].decode())
+            for one in definitions_named(self._packed, steps[-1])
+            if one.kind in VARIABLES and one.line <= len(self._lines)
+        )
+
+    def reaches(self, binding: int, line: int) -> bool:
+        """Whether what an import on one line binds is bound on another: an import inside a function or module ends with it."""
+        if self.language not in _IMPORTS_INSIDE:
+            return True
+        at = self._innermost(binding)
+        while at >= 0 and self._definitions[at].kind not in {*FUNCTIONS, "module"}:
+            at = self._definitions[at].parent
+        return at < 0 or self._definitions[at].start_line <= line <= self._definitions[at].end_line
+
+    def modules_at(self, line: int) -> Chain:
+        """The modules written out in the file that a line lies in: `mod tests { ... }`."""
+        names = []
+        at = self._innermost(line)
+        while at >= 0:
+            if self._definitions[at].kind == "module":
+                names.append(self._definitions[at].name)
+            at = self._definitions[at].parent
+        return tuple(reversed(names))
+
+    def path_before(self, line: int, column: int) -> list[str]:
+        """The names before a name of a path, `["a", "b"]` of `a::b::name`; none where it is no path, or starts with an expression."""
+        sides = self._sides(line, column)
+        return self._steps_before(line, column) if sides is not None and sides[0].endswith("::") else []
 
     def chain_at(self, line: int) -> Chain:
         """The elements around a line, and those that a definition around it says that it belongs to."""
@@ -143,7 +226,7 @@ class FileScopes:
         for line, column, role in self._uses:
             if role == _WRITE and self._declares(line, column):
                 at = self._innermost(line)
-                while at >= 0 and self._definitions[at].kind not in _FUNCTIONS:
+                while at >= 0 and self._definitions[at].kind not in FUNCTIONS:
                     at = self._definitions[at].parent
                 if at >= 0:
                     one = self._definitions[at]
@@ -194,6 +277,9 @@ class FileScopes:
             return []
         return _STEP.findall(found[0])
 
+    def _is_self(self, name: str, line: int) -> bool:
+        return name in _SELF or (self.language == "go" and name == self._go_receiver(line))
+
     def _go_receiver(self, line: int) -> str | None:
         """`c` of `func (c *Cart) Total()` around a line."""
         at = self._innermost(line)
@@ -240,3 +326,15 @@ class FileScopes:
 
 def _depth(line: bytes) -> int:
     return len(line) - len(line.lstrip())
+
+
+@functools.lru_cache(256)
+def _typed(variable: str, type_: str) -> re.Pattern[str]:
+    name, written = re.escape(variable), re.escape(type_)
+    after = rf"(?<![\w.>]){name}(?:\?|!)?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*{written}(?:[ \t]*(?:[{{(<,)\]=;?]|$)|::(?:new|default)\b)"
+    before = rf"(?<![\w.:]){written}(?:<[^<>]*>)?[ \t*&]+(?:const\s+)?{name}[ \t]*(?:[,)=;:]|$)"
+    return re.compile(f"{after}|{before}", re.MULTILINE)
+
+
+def _is_typed(variable: str, type_: str, text: str) -> bool:
+    return _typed(variable, type_).search(text) is not None

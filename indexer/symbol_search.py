@@ -24,6 +24,8 @@ from ctxd.indexer.outline import (
     TYPES,
     VARIABLES,
     Definition,
+    Named,
+    definition_places,
     definitions_named,
     is_offered,
     is_readable,
@@ -32,6 +34,8 @@ from ctxd.indexer.outline import (
     unpack_definitions,
     unpack_imports,
 )
+from ctxd.indexer.packages import Packages
+from ctxd.indexer.places import Target, module_of, path_names
 from ctxd.indexer.resolution import (
     DEFINITION,
     GRADES,
@@ -39,9 +43,6 @@ from ctxd.indexer.resolution import (
     NAME_ONLY,
     SAME_MODULE,
     Resolver,
-    Target,
-    module_of,
-    path_names,
 )
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.scopes import FileScopes
@@ -49,7 +50,7 @@ from ctxd.indexer.text_search import in_order
 from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from threading import RLock
 
     from ctxd.indexer.database import Database
@@ -118,6 +119,7 @@ class SymbolSearch:
         if not bare:
             return
         rank, path = after
+        packages = Packages(self.root)
 
         def ordered(files: _Naming | dict[bytes, int], at: int) -> Iterator[bytes]:
             """The files of the scope, those of rank `at` from where the cursor stands on. Lazy: 30,000 looks at a scope take 30 ms."""
@@ -134,16 +136,18 @@ class SymbolSearch:
                 return True
             return naming_qualifier.get(one) is not None or qualifiers[-1] in path_names(one)
 
-        code = ((one, id_) for one, id_ in named.items() if not _has_sections(one) and is_near(one))
+        code = [(one, id_) for one, id_ in named.items() if not _has_sections(one)]
+        if len(code) > RESOLVED_FILES_MAX:  # without the rivals that do not even name what the name was asked to be in
+            code = ((one, id_) for one, id_ in code if is_near(one))
         defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
-        resolver = functools.cache(lambda: self._resolver(bare, qualifiers, defined))
+        resolver = functools.cache(lambda: self._resolver(bare, qualifiers, defined, packages))
         objects = not qualifiers or all(target.inside == "object" for target in resolver().targets)
         if definitions and rank == 0:
             in_code = (one for one in ordered(named, 0) if not _has_sections(one))
-            for found in self._outlines(in_code, named, _DEFINITIONS_ONLY):
+            for found in self._outlines(in_code, named, _columns_to_name(qualifiers, defined)):
                 if stop():
                     return
-                yield from sorted(self._definitions(found, qualifiers, bare, objects=objects))
+                yield from sorted(self._definitions(found, qualifiers, bare, packages, objects=objects))
         if definitions and rank <= _SECTIONS:
             # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
             whole = name.strip()
@@ -151,9 +155,9 @@ class SymbolSearch:
             for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled, _DEFINITIONS_ONLY):
                 if stop():
                     return
-                meant = set(self._definitions(found, qualifiers, bare, objects=objects))
+                meant = set(self._definitions(found, qualifiers, bare, packages, objects=objects))
                 if whole != bare:
-                    meant.update(self._definitions(found, [], whole))
+                    meant.update(self._definitions(found, [], whole, packages))
                 yield from sorted(replace(one, rank=_SECTIONS) for one in meant)
         if not references:
             return
@@ -190,19 +194,19 @@ class SymbolSearch:
                 else:
                     yield from uses.name_only(found, at)
 
-    def _resolver(self, bare: str, qualifiers: list[str], defined: dict[bytes, int]) -> Resolver:
-        """For the definitions that are meant; where they are very many, no import tells which."""
+    def _resolver(self, bare: str, qualifiers: list[str], defined: dict[bytes, int], packages: Packages) -> Resolver:
+        """For the definitions that are meant and their rivals; where they are very many, no import tells which."""
         if len(defined) > RESOLVED_FILES_MAX:
             return Resolver(bare, ())
         targets = []
-        for found in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY):
-            for one in definitions_named(found.definitions, bare):
-                if _qualifies(qualifiers, one.chain, found.path):
-                    fqn = ".".join([*module_of(found.path), *one.chain, bare])
-                    targets.append(Target(found.path, tuple(one.chain), fqn, one.inside))
+        for found in self._outlines(iter(sorted(defined)), defined, _columns_to_name(qualifiers, defined)):
+            for one, is_meant in _named(found, qualifiers, bare, packages):
+                fqn = ".".join([*module_of(found.path), *one.chain, bare])
+                package = packages.of(found.path)
+                targets.append(Target(found.path, tuple(one.chain), fqn, one.inside, is_meant, package))
         # A key of an object goes by the name of its file only where nothing else is of the asked name.
         named = [target for target in targets if target.inside != "object"]
-        return Resolver(bare, named if qualifiers and named else targets)
+        return Resolver(bare, named if qualifiers and any(target.is_meant for target in named) else targets)
 
     def _graded_files(
         self,
@@ -214,7 +218,9 @@ class SymbolSearch:
         """Files some of whose uses of the name may be more than its name: they import it, or lie where it is defined."""
         if not resolver.targets:
             return {}
-        imported = " OR ".join(f"imported : {_quoted(name)}" for name in sorted(resolver.asked_imports()))
+        asked = [f"imported : {_quoted(name)}" for name in sorted(resolver.asked_imports())]
+        asked += [f"referenced : {_quoted(name)}" for name in sorted(resolver.asked_paths())]
+        imported = " OR ".join(asked)
         graded = dict(self._files_naming(f"(referenced : {_quoted(bare)}) AND ({imported})").items())
         graded.update(defined)
         if resolver.folders:
@@ -315,11 +321,11 @@ class SymbolSearch:
 
     @staticmethod
     def _definitions(
-        found: _Outline, qualifiers: list[str], bare: str, *, objects: bool = True
+        found: _Outline, qualifiers: list[str], bare: str, packages: Packages, *, objects: bool = True
     ) -> Iterator[Occurrence]:
         """The definitions in one file that the asked name means; with `objects` keys of objects as well."""
-        for one in definitions_named(found.definitions, bare):
-            if _qualifies(qualifiers, one.chain, found.path) and (objects or one.inside != "object"):
+        for one, is_meant in _named(found, qualifiers, bare, packages):
+            if is_meant and (objects or one.inside != "object"):
                 fqn = ".".join([*module_of(found.path), *one.chain, bare])
                 yield Occurrence(0, found.path, one.line, one.column, "definition", one.kind, fqn, DEFINITION)
 
@@ -444,7 +450,32 @@ def split_name(name: str) -> tuple[list[str], str]:
     return (parts[:-1], parts[-1]) if parts else ([], "")
 
 
-def _qualifies(qualifiers: list[str], chain: list[str], path: bytes) -> bool:
+def _named(found: _Outline, qualifiers: list[str], bare: str, packages: Packages) -> Iterator[tuple[Named, bool]]:
+    """The definitions of a name in one file, and whether the query means them."""
+    definitions = definitions_named(found.definitions, bare)
+    names = path_names(found.path) if definitions else []
+    if qualifiers and definitions:
+        if found.path.endswith(b".go"):
+            names += [asked for asked in qualifiers if _is_go_package(found, asked)]
+        elif (package := packages.of(found.path)) is not None:
+            names.insert(0, package.name)
+    for one in definitions:
+        yield one, _qualifies(qualifiers, one.chain, names)
+
+
+def _columns_to_name(qualifiers: list[str], paths: Iterable[bytes]) -> str:
+    """What tells whether qualifiers name a definition: of a file of Go also what its first line says."""
+    return _ALL_COLUMNS if qualifiers and any(one.endswith(b".go") for one in paths) else _DEFINITIONS_ONLY
+
+
+def _is_go_package(found: _Outline, name: str) -> bool:
+    """Whether the file's first line says so: before its imports and definitions a file of Go names nothing but its package."""
+    lines = [one.line for one in unpack_imports(found.imports)[:1]]
+    lines += [line for line, _, _ in definition_places(found.definitions)[:1]]
+    return any(line < min(lines, default=0) for line, _, _ in reference_positions(found.references, name))
+
+
+def _qualifies(qualifiers: list[str], chain: list[str], names: list[str]) -> bool:
     """Whether the asked qualifiers name this definition: its enclosing elements from the inside out, without a gap, then
     names of its path in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
     """
@@ -454,7 +485,7 @@ def _qualifies(qualifiers: list[str], chain: list[str], path: bytes) -> bool:
             return True
         if asked.pop() != element:
             return False
-    remaining = iter(reversed(path_names(path)))
+    remaining = iter(reversed(names))
     return all(part in remaining for part in reversed(asked))
 
 

@@ -60,6 +60,28 @@ RUST = {
     "src/app/c.rs": "use super::super::other::price;\n\nfn c() -> i32 { price(1) }\n",
     "src/app/d.rs": "use crate::cart::price as p;\n\nfn d() -> i32 { p(1) }\n",
 }
+GO_ROOT = {
+    "go.mod": "// The shop.\nmodule example.com/owner/shop/v2\n\ngo 1.22\n",
+    "shop.go": "package shop\n\nfunc Price(x int) int { return x }\n",
+    "cmd/run.go": "package shopcmd\n\nfunc Price(x int) int { return 0 }\n",
+    "a/a.go": 'package a\n\nimport "example.com/owner/shop/v2"\n\nvar A = shop.Price(1)\n',
+    "b/b.go": 'package b\n\nimport shopcmd "example.com/owner/shop/v2/cmd"\n\nvar B = shopcmd.Price(1)\n',
+    "c/c.go": 'package c\n\nimport "example.net/other/shop"\n\nvar C = shop.Price(1)\n',
+}
+WORKSPACE = {
+    "Cargo.toml": '[workspace]\nmembers = ["shop-core", "app"]\n',
+    "shop-core/Cargo.toml": '[package]\nname = "shop-core"\n',
+    "shop-core/src/lib.rs": "pub mod cart;\n\npub fn price() {}\n\npub fn name() { price() }\n",
+    "shop-core/src/cart.rs": "pub fn price() {}\n\npub enum Kind { Open, Shut }\n\nmod tests {\n  use super::*;\n  fn t() { price() }\n}\n",
+    "shop-core/src/a.rs": "use crate::price;\n\nfn a() { price(); crate::cart::price() }\n",
+    "shop-core/src/b.rs": "use crate::cart::*;\n\nfn b() { price(); Kind::Open }\n\nfn o() { Open }\n",
+    "shop-core/src/c.rs": "fn c() { use crate::cart::Kind::*; Open }\n\nfn d() { Open }\n",
+    "app/Cargo.toml": '[package]\nname = "app"\n',
+    "app/src/cart.rs": "pub fn price() {}\n",
+    "app/src/main.rs": "mod cart;\n\nfn main() {\n  cart::price();\n  shop_core::cart::price();\n}\n",
+    "app/src/d.rs": "use shop_core::cart as k;\n\nfn d() { k::price() }\n",
+    "app/src/e.rs": "use std::cart::price;\n\nfn e() { price() }\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -102,8 +124,36 @@ RUST = {
             """definition src/cart.rs:1 | import-resolved src/app/b.rs:3 src/app/d.rs:1 src/app/d.rs:3 src/app/mod.rs:1
             src/app/mod.rs:3 | same-module src/cart.rs:3""",
         ),
+        (GO_ROOT, "shop.Price", "definition shop.go:3 | import-resolved a/a.go:5"),
+        (GO_ROOT, "shopcmd.Price", "definition cmd/run.go:3 | import-resolved b/b.go:5"),
+        (
+            WORKSPACE,
+            "shop_core::cart::price",
+            """definition shop-core/src/cart.rs:1 | import-resolved app/src/d.rs:3 app/src/main.rs:5 shop-core/src/a.rs:3
+            shop-core/src/b.rs:3 | same-module shop-core/src/cart.rs:7""",
+        ),
+        (WORKSPACE, "app::cart::price", "definition app/src/cart.rs:1 | import-resolved app/src/main.rs:4"),
+        (
+            WORKSPACE,
+            "Kind::Open",
+            "definition shop-core/src/cart.rs:3 | import-resolved shop-core/src/b.rs:3 shop-core/src/c.rs:1",
+        ),
     ],
-    ids=["python", "python-method", "typescript", "typescript-method", "go", "java", "java-method", "rust"],
+    ids=[
+        "python",
+        "python-method",
+        "typescript",
+        "typescript-method",
+        "go",
+        "java",
+        "java-method",
+        "rust",
+        "go-root",
+        "go-package",
+        "rust-workspace",
+        "rust-rival",
+        "rust-variant",
+    ],
 )
 def test_uses_are_resolved_through_imports(folder, home, workers, files, name, expected):
     write(folder, files)

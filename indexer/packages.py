@@ -1,0 +1,76 @@
+"""By which name other files import the package that a file lies in, where a manifest beside the sources says so: `go.mod`, `Cargo.toml`.
+
+Read at query time: the nearest manifest above a definition is one small file. No manifest, no package: names are then compared
+with folders alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctxd.indexer.decode import Unreadable, decode, read_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_GO_MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
+_SOURCES = ("src", "lib.rs")  # Cargo's, where a manifest names no others
+
+
+class Package(NamedTuple):
+    name: str
+    """What an import starts with: `github.com/owner/project/v2`, `my_crate`."""
+    folder: bytes
+    """Of its outermost module."""
+
+
+class Packages:
+    """Of one project; remembers what it has read, and is made anew for each question."""
+
+    def __init__(self, root: bytes) -> None:
+        self.root = root
+        self._known: dict[tuple[bytes, bytes], Package | None] = {}
+
+    def of(self, path: bytes) -> Package | None:
+        if path.endswith(b".go"):
+            return self._above(os.path.dirname(path), b"go.mod", _go_module)
+        if path.endswith(b".rs"):
+            return self._above(os.path.dirname(path), b"Cargo.toml", _crate)
+        return None
+
+    def _above(self, folder: bytes, manifest: bytes, read: Callable[[str, bytes], Package | None]) -> Package | None:
+        """Of the nearest manifest that names a package, from a folder upwards."""
+        key = folder, manifest
+        if key not in self._known:
+            found = None
+            try:
+                text = (decode(read_inside(self.root, os.path.join(folder, manifest))[0])[1] or b"").decode()
+                found = read(text, folder)
+            except Unreadable:
+                pass
+            if found is None and folder:
+                found = self._above(os.path.dirname(folder), manifest, read)
+            self._known[key] = found
+        return self._known[key]
+
+
+def _go_module(text: str, folder: bytes) -> Package | None:
+    found = _GO_MODULE.search(text)
+    if found is None:
+        return None
+    return Package(found[1], folder)
+
+
+def _crate(text: str, folder: bytes) -> Package | None:
+    try:
+        manifest = tomllib.loads(text)
+        name = manifest["package"]["name"]
+        library = manifest.get("lib", {})
+        name = library.get("name", name).replace("-", "_")
+        *sources, _ = library.get("path", "/".join(_SOURCES)).split("/")
+    except (ValueError, KeyError, TypeError, AttributeError):  # broken, a workspace's, or not what Cargo would read
+        return None
+    return Package(name, os.path.join(folder, *map(os.fsencode, sources)))
