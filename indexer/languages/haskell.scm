@@ -10,6 +10,10 @@
 (declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
 (class_declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
 (instance_declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
+; A local one is a variable, unless it is a function by its parameters or by the signature right before it.
+(local_binds
+  (signature type: [(function) (context type: (function)) (forall type: (function)) (forall type: (context type: (function)))])
+  . (bind name: (variable) @name.function) @element)
 (declarations (bind pattern: (tuple element: (variable) @name.variable)) @element)
 (data_type name: (name) @name.type) @element
 (newtype name: (name) @name.type) @element
@@ -17,6 +21,13 @@
 (type_family name: (name) @name.type) @element
 (data_family name: (name) @name.type) @element
 (class name: (name) @name.trait) @element
+; Heads with an operator: `data a :* b`, `type family (++) a b`.
+(data_type . [(prefix_id (_) @name.type) (infix operator: [(constructor_operator) (operator)] @name.type) (infix operator: (infix_id (name) @name.type))]) @element
+(newtype . [(prefix_id (_) @name.type) (infix operator: [(constructor_operator) (operator)] @name.type) (infix operator: (infix_id (name) @name.type))]) @element
+(type_synomym . [(prefix_id (_) @name.type) (infix operator: [(constructor_operator) (operator)] @name.type) (infix operator: (infix_id (name) @name.type))]) @element
+(type_family . [(prefix_id (_) @name.type) (infix operator: [(constructor_operator) (operator)] @name.type) (infix operator: (infix_id (name) @name.type))]) @element
+(data_family . [(prefix_id (_) @name.type) (infix operator: [(constructor_operator) (operator)] @name.type) (infix operator: (infix_id (name) @name.type))]) @element
+(class . [(prefix_id (_) @name.trait) (infix operator: [(constructor_operator) (operator)] @name.trait) (infix operator: (infix_id (name) @name.trait))]) @element
 (instance patterns: (type_patterns) @owner) @element
 (data_constructor constructor: [
   (prefix name: [(constructor) @name.constant (prefix_id (constructor_operator) @name.constant)])

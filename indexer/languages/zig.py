@@ -21,7 +21,7 @@ _NAME_BYTES_MAX = 100  # with the blanks after it
 
 def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
     """Leave the builtins that import; a constant that is what another file holds is imported, not defined here. And tell
-    `var` from `const`, and what an assignment writes.
+    `var` from `const`, what an assignment writes, and a set of errors that is declared from one that a type only mentions.
     """
     imported = leave_imports(captures, _imports, text)
     constants, variables = [], captures.setdefault("name.variable", [])
@@ -29,6 +29,11 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
         start = name.start_byte
         if start not in imported:
             (variables if text[max(0, start - 4) : start] == b"var " else constants).append(name)
+    for error in captures.pop("error", ()):
+        declaration = error.parent.start_byte
+        if text[max(0, declaration - _NAME_BYTES_MAX) : declaration].rstrip().endswith((b"=", b"||")):
+            constants.append(error)
+            captures.setdefault("element", []).append(error)
     captures["name.constant"] = constants
     for operator in captures.pop("assign", ()):
         before = operator.start_byte

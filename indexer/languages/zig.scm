@@ -6,16 +6,17 @@
 (Decl (VarDecl variable_type_function: (IDENTIFIER) @name.constant) @element)
 (VarDecl
   variable_type_function: (IDENTIFIER) @name.struct
-  "=" . (ErrorUnionExpr . (SuffixExpr . (ContainerDecl (ContainerDeclType ["struct" "union" "opaque"]))))) @element
+  "=" . (ErrorUnionExpr . (SuffixExpr . (ContainerDecl (ContainerDeclType ["struct" "union" "opaque"])) .))) @element
 (VarDecl
   variable_type_function: (IDENTIFIER) @name.enum
-  "=" . (ErrorUnionExpr . (SuffixExpr . [(ContainerDecl (ContainerDeclType "enum")) (ErrorSetDecl)]))) @element
+  "=" . (ErrorUnionExpr . (SuffixExpr . [(ContainerDecl (ContainerDeclType "enum")) (ErrorSetDecl)] .))) @element
 (ContainerDecl) @scope.class
 (ContainerField field_member: (IDENTIFIER) @name.variable) @element
+(ContainerField . (doc_comment) @doc)
 (ParamType (ErrorUnionExpr . (SuffixExpr . (ContainerDecl (ContainerField field_member: (IDENTIFIER) @member.variable)))))
 (ContainerDecl (ContainerDeclType ["enum" "union"])
-  (ContainerField . (ErrorUnionExpr . (SuffixExpr . variable_type_function: (IDENTIFIER) @name.constant .))) @element)
-(ErrorSetDecl field_constant: (IDENTIFIER) @element @name.constant)
+  (ContainerField . (doc_comment)? . (ErrorUnionExpr . (SuffixExpr . variable_type_function: (IDENTIFIER) @name.constant .))) @element)
+(ErrorSetDecl field_constant: (IDENTIFIER) @error)
 [(line_comment) (doc_comment) (container_doc_comment)] @comment
 
 [

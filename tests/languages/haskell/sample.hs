@@ -73,3 +73,14 @@ main = do
   M.insert 1 2 $ m { fa = Just 1 } `op` y
 v | a = 1
   | b = 2
+data a :* b = a :* b
+newtype (:.) a b = N2 a
+type a ++ b = Int
+type family (//) a b
+data family a :/ b
+class a `Sub` b where
+local = k where
+  inner :: forall a. Show a => a -> Int
+  inner = f
+  number :: Int
+  number = 2

@@ -57,3 +57,12 @@ export fn run(options: struct { verbose: bool }) std.mem.Allocator.Error!void {
 
 test "hidden" { try run(.{ .verbose = true }); }
 test run {}
+const Level = enum(u8) {
+    /// Why it is.
+    high = 1,
+    // A remark.
+    low,
+};
+const Both = Failure || error{ Late };
+fn narrow() error{Missing}!void {}
+const nothing = struct { fn call() void {} }.call;
