@@ -97,9 +97,35 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
         return None
     if kind == "variable" and _EXTERN.search(head):
         return None
+    if kind == "function" and current.type == "identifier" and owner is None and _is_macro(current, node):
+        return _named_by_macro(current, parameters)
     return current, parameters if kind == "function" else None, owner
 
 
+def _is_macro(name: Node, declarator: Node) -> bool:
+    """Whether a body stands behind a macro, as in `TEST_F(Cache, Prune) {`: no type before an upper-case name."""
+    definition = declarator.parent
+    written = name.text
+    return (
+        definition is not None
+        and definition.child_by_field_name("type") is None
+        and written is not None
+        and _UPPER_CASE_NAME.fullmatch(written) is not None
+    )
+
+
+def _named_by_macro(macro: Node, parameters: Node | None) -> tuple[Node, None, None] | None:
+    """What such a macro defines is named by the last argument of a test, by the first of any other; None without a name."""
+    arguments = [] if parameters is None else parameters.named_children
+    if not arguments:
+        return None
+    argument = arguments[-1 if macro.text is not None and b"TEST" in macro.text else 0]
+    name = argument.child_by_field_name("type")
+    is_bare = argument.type == "parameter_declaration" and len(argument.children) == 1
+    return (name, None, None) if is_bare and name is not None and name.type == "type_identifier" else None
+
+
+_UPPER_CASE_NAME = re.compile(rb"[A-Z][A-Z0-9_]+")
 _EXTERN = re.compile(rb"\bextern\b(?!\s*\")")
 
 
@@ -141,7 +167,13 @@ _BEFORE_BYTES_MAX = 120
 _CLASS_MACRO = re.compile(
     rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
 )
-_ALONE_ON_LINE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\([^()\n]{0,200}\))?)[ \t]*$", re.MULTILINE)
+_ALONE_ON_LINE = re.compile(
+    rb"^[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?)[ \t]*(?://[^\n]*)?$", re.MULTILINE
+)
+_COLON_AT_END = re.compile(rb":(?=[ \t]*(?:\n|\Z))")
+_ACCESS_MACRO = re.compile(
+    rb"[ \t]*(?:(?:public|private|protected)[ \t]+(\w+)[ \t]*|((?:[A-Z][A-Z0-9_]{3,}+|signals)[ \t]*:))\Z"
+)
 _AFTER_PARAMETERS = re.compile(
     rb"\)[ \t\n]*(?:(?:const|noexcept|override)[ \t\n]*)?([A-Z][A-Z0-9_]{3,}(?:\([^(){};\n]{0,200}(?:\([^()\n]{0,200}\))?[^(){};\n]{0,200}\))?)"
     rb"(?=[ \t\n]*(?:[{;]|override\b|const\b|noexcept\b|= *0))"
@@ -191,7 +223,15 @@ def prepare(text: bytes) -> Prepared:
                 and not _in_directive(text, start)
             ):
                 spans.append((start, end))
+    spans += _comments_in_macros(text)
     return _blanked(text, spans, _unbalanced_branches(text))
+
+
+def _comments_in_macros(text: bytes) -> Iterator[tuple[int, int]]:
+    """Remarks inside macros of several lines: the grammar ends the macro there and takes the lines after it for code."""
+    for macro in _MACRO.finditer(text):
+        if b"/*" in macro[0] and b"\\\n" in macro[0]:
+            yield from (match.span() for match in _BLOCK_COMMENT.finditer(text, macro.start(), macro.end()))
 
 
 def _is_word_start(text: bytes, byte: int) -> bool:
@@ -223,8 +263,18 @@ def prepare_cpp(text: bytes) -> Prepared:
         if before and before[1] not in _NEVER_BEFORE:
             spans.append(match.span())
     spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(prepared.text) if _stands_alone(prepared.text, match)]
+    spans += _access_macros(prepared.text)
     more = _blanked(prepared.text, spans, [])
     return Prepared(more.text, prepared.tokens + more.tokens)
+
+
+def _access_macros(text: bytes) -> Iterator[tuple[int, int]]:
+    """`slots` of `public slots:`, and macros in place of `public:`."""
+    for colon in _COLON_AT_END.finditer(text):
+        start = text.rfind(b"\n", max(0, colon.start() - _BEFORE_BYTES_MAX), colon.start()) + 1
+        macro = _ACCESS_MACRO.match(text, start, colon.start()) or _ACCESS_MACRO.match(text, start, colon.end())
+        if macro is not None and start:
+            yield macro.span(macro.lastindex or 0)
 
 
 def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
@@ -259,10 +309,15 @@ def _in_directive(text: bytes, byte: int) -> bool:
     return line.startswith((b"#", b"*", b"//", b"/*"))
 
 
+_MACRO = re.compile(rb"#[ \t]*define\b[^\n\\]*+(?:\\(?s:.)[^\n\\]*+)*+")
+_BLOCK_COMMENT = re.compile(rb"/\*(?s:.*?)\*/")
+
 # Conditional branches.
 
 _DIRECTIVE = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
-_BRACE_OR_OPAQUE = re.compile(rb"/\*(?s:.*?)\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]")
+_BRACE_OR_OPAQUE = re.compile(
+    rb"/\*(?s:.*?)\*/|//[^\n]*|#[ \t]*define\b[^\n\\]*+(?:\\(?s:.)[^\n\\]*+)*+|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]"
+)
 
 
 _IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all that it holds

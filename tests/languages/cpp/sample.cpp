@@ -46,3 +46,23 @@ int h(void)
 	}
 }
 int after(void) { return 1; }
+#ifndef CLOSES
+#define CLOSES \
+  } /* of the namespace */ \
+  }
+#endif
+#define COMPARE(a) \
+  if (a) /* hidden */ { \
+    int hidden; }
+class Widget {
+  Q_OBJECT
+public slots:
+  void shown() {}
+PRIVATE_UNLESS_TESTED:
+  int state;
+  DEPRECATED_FOR(3.1.0, items(x, 2))  // why
+  int old() { return 1; }
+};
+TEST_F(Suite, Prunes) { state(); }
+MODULE(loaded, m) { state(); }
+TEST_CASE("has no name") { state(); }
