@@ -95,7 +95,7 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
         return None
     if current is None or (kind != "type" and is_function != (kind == "function") and current.type != "operator_cast"):
         return None
-    if kind == "variable" and _EXTERN.search(head):
+    if current.text in _NEVER_NAMES or (kind == "variable" and _EXTERN.search(head)):
         return None
     if kind == "function" and current.type == "identifier" and owner is None and _is_macro(current, node):
         return _named_by_macro(current, parameters)
@@ -126,6 +126,11 @@ def _named_by_macro(macro: Node, parameters: Node | None) -> tuple[Node, None, N
 
 
 _UPPER_CASE_NAME = re.compile(rb"[A-Z][A-Z0-9_]+")
+_NEVER_NAMES = frozenset(
+    (b"if", b"else", b"for", b"while", b"do", b"switch", b"return", b"sizeof", b"friend", b"operator")
+)
+"""What the grammar takes for a name behind a macro."""
+
 _EXTERN = re.compile(rb"\bextern\b(?!\s*\")")
 
 

@@ -32,13 +32,19 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         yield ImportedName(node_text(named[0], text), "*", "", named[0].start_byte)
 
 
+def _declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
+    """As C has it, but for a keyword behind a macro: `EXPORT friend bool operator<(A, B);`."""
+    found = c_language.declared(node, kind, head)
+    return None if found is None or found[0].text in (b"friend", b"operator", b"template", b"typename") else found
+
+
 RULES = Rules(
     grammar="cpp",
     queries=("c.scm", "cpp.scm"),
     modifiers=c_language.MODIFIERS,
     imports=_imports,
     prepare=c_language.prepare_cpp,
-    declared=c_language.declared,
+    declared=_declared,
     owner=c_language.owner,
     keywords=c_language.KEYWORDS
     | {
