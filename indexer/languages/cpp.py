@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ctxd.indexer.languages import ImportedName, Rules, node_text
@@ -33,10 +34,12 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
-    """As C has it, but for a keyword behind a macro: `EXPORT friend bool operator<(A, B);`."""
-    found = c_language.declared(node, kind, head)
+    """As C has it, but for friends, which are not defined by being named, and a keyword behind a macro: `EXPORT friend bool f();`."""
+    found = None if kind == "variable" and _FRIEND.match(head) else c_language.declared(node, kind, head)
     return None if found is None or found[0].text in (b"friend", b"operator", b"template", b"typename") else found
 
+
+_FRIEND = re.compile(rb"\s*friend\b")
 
 RULES = Rules(
     grammar="cpp",

@@ -66,4 +66,4 @@ PRIVATE_UNLESS_TESTED:
 TEST_F(Suite, Prunes) { state(); }
 MODULE(loaded, m) { state(); }
 TEST_CASE("has no name") { state(); }
-class Friendly { EXPORTED friend bool operator< (const Widget & a, double b); };
+class Friendly { friend outer::Widget; EXPORTED friend bool operator< (const Widget & a, double b); };
