@@ -96,13 +96,13 @@ def found_in(checkouts, path, language):
 def draw(checkouts, language, seed, repositories):
     """Print rows of a sample to be judged, and of each the line it stands in."""
     chance = random.Random(seed)
-    for repository in repositories:
+    for place, repository in enumerate(repositories):
         paths = [path for path in files_of(os.path.join(checkouts, repository)) if is_in(path, language)]
         drawn = []
         for path in chance.sample(paths, min(DRAWN_FILES, len(paths))):
             relative = os.path.relpath(path, checkouts)
             drawn += [(relative, *one) for one in sorted(found_in(checkouts, relative, language))]
-        for path, line, kind, name in sorted(chance.sample(drawn, DRAWN // len(repositories))):
+        for path, line, kind, name in sorted(chance.sample(drawn, (DRAWN + place) // len(repositories))):
             lines = decode(read(os.path.join(checkouts, path)))[1].decode("utf-8", "replace").split("\n")
             print(path, line, kind, name, lines[line - 1].strip()[:120], sep="\t")
 

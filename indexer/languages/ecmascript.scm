@@ -8,7 +8,10 @@
 
 (function_declaration name: (identifier) @name.function parameters: (_) @parameters) @element
 (generator_function_declaration name: (identifier) @name.function parameters: (_) @parameters) @element
-(method_definition name: (_) @name.method parameters: (_) @parameters) @element
+(method_definition name: [(property_identifier) (private_property_identifier) (number)] @name.method parameters: (_) @parameters) @element
+(method_definition name: (string (string_fragment) @name.method) parameters: (_) @parameters) @element
+; A computed name counts where it is a name itself: `[Symbol.iterator]() {}`.
+(method_definition name: (computed_property_name [(identifier) (member_expression)]) @name.method parameters: (_) @parameters) @element
 
 (variable_declarator name: (identifier) @name.function value: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters) (generator_function parameters: (_) @parameters)]) @element
 (variable_declarator name: (identifier) @name.function value: (arrow_function parameter: (_) @parameters)) @element
@@ -32,6 +35,15 @@
 (arrow_function) @scope
 (function_expression) @scope
 (generator_function) @scope
+; Variables of a block are local, also outside of functions.
+[
+  (if_statement (statement_block (lexical_declaration) @scope))
+  (else_clause (statement_block (lexical_declaration) @scope))
+  (try_statement (statement_block (lexical_declaration) @scope))
+  (for_in_statement (statement_block (lexical_declaration) @scope))
+  (for_statement (statement_block (lexical_declaration) @scope))
+  (for_statement (lexical_declaration) @scope)
+]
 (comment) @comment
 
 [

@@ -16,7 +16,7 @@
 (method_signature name: (_) @name.method parameters: (_) @parameters) @element
 (abstract_method_signature name: (_) @name.method parameters: (_) @parameters) @element
 (public_field_definition name: (_) @name.method value: (arrow_function parameters: (_) @parameters)) @element
-(public_field_definition name: (_) @name.variable) @element
+(public_field_definition name: [(property_identifier) (private_property_identifier)] @name.variable) @element
 (interface_body (property_signature name: (_) @name.variable) @element)
 (type_alias_declaration (object_type (property_signature name: (_) @name.variable) @element))
 (type_alias_declaration (_ (object_type (property_signature name: (_) @name.variable) @element)))

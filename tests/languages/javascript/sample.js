@@ -19,3 +19,6 @@ const K = class Named { m() {} }
 @deco class Deco { @n.deco m() {} @other() x() {} }
 const view = <Panel a={v1}><ns.Item /><Leaf /><ns.Box></ns.Box></Panel>
 const gf = function* () {}
+class Keys { [Symbol.iterator]() {} "dashed-name"() {} [computed()]() {} [computed()] = 1; }
+if (Keys) { const inBlock = 1; const alsoDefined = () => inBlock; } else { let inElse; }
+for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }

@@ -37,3 +37,6 @@ const { d1, d2: d3 } = obj, [e1, e2 = 1] = arr
 const K = class Named { m() {} }
 @deco class Deco { @n.deco m() {} @other() x() {} }
 const gf = function* () {}
+class Keys { [Symbol.iterator]() {} "dashed-name"() {} [computed()]() {} [computed()] = 1; }
+if (Keys) { const inBlock = 1; const alsoDefined = () => inBlock; } else { let inElse; }
+for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }
