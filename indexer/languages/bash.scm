@@ -5,6 +5,7 @@
 (declaration_command "readonly" (variable_assignment name: (variable_name) @name.constant))
 (declaration_command ["declare" "typeset"] (variable_name) @element @name.variable)
 (command (variable_assignment name: (variable_name) @prefixed))
+(declaration_command "local" (variable_assignment name: (variable_name) @prefixed))
 (comment) @comment
 [(ERROR) (MISSING)] @broken
 

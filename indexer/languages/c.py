@@ -93,6 +93,8 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
             current = following
     else:
         return None
+    if kind == "function" and node.type == "parenthesized_declarator" and _is_behind_macro(node):
+        return None if current is None else (current, None, None)
     if current is None or (kind != "type" and is_function != (kind == "function") and current.type != "operator_cast"):
         return None
     if current.text in _NEVER_NAMES or (kind == "variable" and _EXTERN.search(head)):
@@ -112,6 +114,12 @@ def _is_macro(name: Node, declarator: Node) -> bool:
         and written is not None
         and _UPPER_CASE_NAME.fullmatch(written) is not None
     )
+
+
+def _is_behind_macro(declarator: Node) -> bool:
+    """Whether it is the one argument of such a macro, which C takes for a type before a name in parentheses."""
+    macro = declarator.parent.child_by_field_name("type") if declarator.parent is not None else None
+    return macro is not None and macro.text is not None and _UPPER_CASE_NAME.fullmatch(macro.text) is not None
 
 
 def _named_by_macro(macro: Node, parameters: Node | None) -> tuple[Node, None, None] | None:
@@ -173,7 +181,7 @@ _CLASS_MACRO = re.compile(
     rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
 )
 _ALONE_ON_LINE = re.compile(
-    rb"^[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?)[ \t]*(?://[^\n]*)?$", re.MULTILINE
+    rb"\n[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?)[ \t]*(?://[^\n]*)?(?=\n|\Z)"
 )
 _COLON_AT_END = re.compile(rb":(?=[ \t]*(?:\n|\Z))")
 _ACCESS_MACRO = re.compile(
@@ -229,6 +237,7 @@ def prepare(text: bytes) -> Prepared:
             ):
                 spans.append((start, end))
     spans += _comments_in_macros(text)
+    spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(text) if _stands_alone(text, match)]
     return _blanked(text, spans, _unbalanced_branches(text))
 
 
@@ -267,7 +276,6 @@ def prepare_cpp(text: bytes) -> Prepared:
         before = _MEMBER_BEFORE.search(prepared.text[max(0, match.start() - _BEFORE_BYTES_MAX) : match.start()])
         if before and before[1] not in _NEVER_BEFORE:
             spans.append(match.span())
-    spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(prepared.text) if _stands_alone(prepared.text, match)]
     spans += _access_macros(prepared.text)
     more = _blanked(prepared.text, spans, [])
     return Prepared(more.text, prepared.tokens + more.tokens)
@@ -284,18 +292,20 @@ def _access_macros(text: bytes) -> Iterator[tuple[int, int]]:
 
 def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
     """Whether a line of one macro belongs neither to the line before nor to the line after."""
-    before = text[max(0, match.start() - 400) : match.start()].rstrip()
+    before = _COMMENTS_AT_END.sub(b"", text[max(0, match.start() - 400) : match.start()]).rstrip()
     after = text[match.end() : match.end() + 80].lstrip()
     if after[:1] in (b"", b",", b"|", b"&", b"+", b"=", b")", b"<", b">", b"?", b"*", b"(", b"{", b"-", b"."):
         return False
     if before.endswith(b"\\"):
         return False
     last_line = _LINE_COMMENT.sub(b"", before[before.rfind(b"\n") + 1 :].lstrip()).rstrip()
+    if last_line.startswith(b"#") and after.startswith(b"}"):
+        return False  # the last of an enum
     if not before or not last_line or last_line.startswith(b"#") or last_line.endswith((b";", b"}", b"*/", b":")):
         return True
     if last_line.endswith(b"{"):
         return not after.startswith(b"}")
-    return _ALONE_ON_LINE.match(last_line) is not None
+    return _ALONE_ON_LINE.match(b"\n" + last_line) is not None
 
 
 _LINE_BYTES_MAX = 2000
@@ -315,6 +325,7 @@ def _in_directive(text: bytes, byte: int) -> bool:
 
 
 _MACRO = re.compile(rb"#[ \t]*define\b[^\n\\]*+(?:\\(?s:.)[^\n\\]*+)*+")
+_COMMENTS_AT_END = re.compile(rb"(?:/\*(?:[^*]|\*(?!/))*+\*/\s*|//[^\n]*(?:\n\s*|\Z))+\Z")
 _BLOCK_COMMENT = re.compile(rb"/\*(?s:.*?)\*/")
 
 # Conditional branches.

@@ -46,7 +46,7 @@ _NO_CONSTANTS = _BEFORE_A_FUNCTION | frozenset(
         b"primary_key", b"foreign_key_type", b"schema_prefix", b"timestamps_opts",
     )
 )  # fmt: skip
-"""Attributes that the language, its test runner, build tool and database layer read; others are a module's own constants."""
+"""Attributes that the language, its test runner, build tool and database layer read; others are a module's own constants where it reads them."""
 
 _WORD = re.compile(rb"\w*[?!]?")
 _ALIAS_PART = re.compile(rb"\w+")
@@ -73,6 +73,8 @@ class _Found:
         self.captures = captures
         self.text = text
         self.type_spans: list[tuple[int, int]] = []
+        self.used = {text[node.start_byte : node.end_byte] for node in captures.pop("used", ())}
+        """Attributes that are read: one that is only set is a remark for a library."""
 
     def add(self, capture: str, node: Any) -> None:
         self.captures.setdefault(capture, []).append(node)
@@ -175,7 +177,7 @@ class _Found:
                 for content in children_of_type(argument, "quoted_content"):
                     self.add("doc", content)
                     break
-        elif word not in _NO_CONSTANTS and word not in _TYPES and _arguments(call):
+        elif word in self.used and word not in _NO_CONSTANTS and word not in _TYPES and _arguments(call):
             self.add("element", node)
             self.add("name.constant", Span(call.start_byte, call.start_byte + len(word)))
 

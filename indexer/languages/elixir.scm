@@ -1,6 +1,7 @@
-; Nearly everything is a call; what one defines is told by the word that is called (elixir.py): @form, @attribute, @record.
+; Nearly everything is a call; what one defines is told by the word that is called (elixir.py): @form, @attribute, @used, @record.
 (call target: (identifier) @call) @form
 (unary_operator operator: "@" operand: (call)) @attribute
+(unary_operator operator: "@" operand: (identifier) @used)
 (call target: (dot left: (alias) right: (identifier)) (arguments . (atom))) @record
 (comment) @comment
 

@@ -98,4 +98,5 @@ RULES = Rules(
     imports=imports,
     imports_by_name=True,
     owner=owner,
+    blank_name=b"exports",  # `module.exports = function () {}` gives the file a value, not a name
 )

@@ -43,3 +43,8 @@ function after {
   greet again
 }
 indented() { :; }
+@test "adds two numbers" {
+  in_test=1
+  run add "$in_test"
+}
+if [ -n "$x" ]; then local only_here=1; fi

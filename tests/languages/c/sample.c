@@ -29,3 +29,20 @@ int h(void)
 	}
 }
 int after(void) { return 1; }
+struct stats {
+	DECLARED_BY_MACRO(mutex)
+	/* why */
+	int base;
+};
+TEST_BEGIN(test_reuse) {
+	int hidden;
+}
+TEST_END
+enum last { FIRST_OF_ALL,
+	LAST_OF_ALL
+};
+enum remarked {
+	FIRST_REMARKED, /* why */
+	/* and */
+	LAST_REMARKED
+};

@@ -12,6 +12,7 @@ defmodule Shop.Cart do
 
   @behaviour Shop.Store
   @timeout 5_000
+  @only_set "a remark for a library"
   @enforce_keys [:items]
   defstruct items: [], total: 0
 

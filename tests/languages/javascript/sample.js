@@ -22,3 +22,4 @@ const gf = function* () {}
 class Keys { [Symbol.iterator]() {} "dashed-name"() {} [computed()]() {} [computed()] = 1; }
 if (Keys) { const inBlock = 1; const alsoDefined = () => inBlock; } else { let inElse; }
 for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }
+module.exports = function () {};
