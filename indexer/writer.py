@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TEXT_REVISION = 2
 """What is written with the trigram index is: raise it when that changes, and every content is indexed again."""
-SYMBOLS_REVISION = 5
+SYMBOLS_REVISION = 6
 """What the rows of the symbol tables are: raise it when a query or the packed form changes."""
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less

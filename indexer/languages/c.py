@@ -10,7 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, node_text
+from ctxd.indexer.languages import ImportedName, Prepared, Rules, Span, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ _NAMES = frozenset(
 _DEPTH_MAX = 16
 
 
-def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
+def declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | None, tuple[int, int] | None] | None:
     """The name that a declarator declares. A prototype or an `extern` declares what is defined elsewhere: None."""
     parameters: Node | None = None
     owner: tuple[int, int] | None = None
@@ -97,6 +97,8 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tup
         return None if current is None else (current, None, None)
     if current is None or (kind != "type" and is_function != (kind == "function") and current.type != "operator_cast"):
         return None
+    if current.type == "operator_cast":
+        return _conversion(current, owner)
     if current.text in _NEVER_NAMES or (kind == "variable" and _EXTERN.search(head)):
         return None
     if kind == "function" and current.type == "identifier" and owner is None and _is_macro(current, node):
@@ -134,6 +136,19 @@ def _named_by_macro(macro: Node, parameters: Node | None) -> tuple[Node, None, N
 
 
 _UPPER_CASE_NAME = re.compile(rb"[A-Z][A-Z0-9_]+")
+
+
+def _conversion(node: Node, owner: tuple[int, int] | None) -> tuple[Span, Node | None, tuple[int, int] | None]:
+    """`operator bool` of `operator bool() const`, which the grammar takes for one name."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "abstract_function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    end = node.end_byte if declarator is None else declarator.start_byte
+    written = (node.text or b"")[: end - node.start_byte].rstrip()
+    parameters = None if declarator is None else declarator.child_by_field_name("parameters")
+    return Span(node.start_byte, node.start_byte + len(written)), parameters, owner
+
+
 _NEVER_NAMES = frozenset(
     (b"if", b"else", b"for", b"while", b"do", b"switch", b"return", b"sizeof", b"friend", b"operator")
 )
@@ -168,7 +183,7 @@ _ATTRIBUTE_WORDS = (b"asmlinkage", b"noinline", b"notrace")
 _ATTRIBUTE_WORD = re.compile(rb"(?:asmlinkage|noinline\w*|notrace)\b")
 _UPPER_CASE_WORD = re.compile(rb"[A-Z](?<!\w.)[A-Z0-9_]{2,}+(?=\(|[ \t\n]+[A-Za-z_*])")
 _UNDERSCORE_WORD = re.compile(rb"__(?<!\w__)[a-z]\w*+(?<!_t)(?=\(|[ \t\n]+[A-Za-z_*])")
-_NAME_AFTER = re.compile(rb"[ \t]+\**[A-Za-z_]\w*[ \t]*\(")
+_NAME_AFTER = re.compile(rb"[ \t]+\**([A-Za-z_]\w*)[ \t]*\(")
 _ARGUMENTS = re.compile(rb"\([^()\n]{0,200}\)")
 _TYPE_AFTER = re.compile(
     rb"[ \t\n]+(?:(?:const|unsigned|struct|class|template|static|inline|constexpr|void|auto)\b"
@@ -178,11 +193,12 @@ _TYPE_BEFORE = re.compile(rb"[\w*>][ \t]+\**$")
 _START_OR_SPECIFIER_BEFORE = re.compile(rb"(?:^|\n|\b(?:static|inline|virtual|extern)[ \t])[ \t]*$")
 _BEFORE_BYTES_MAX = 120
 _CLASS_MACRO = re.compile(
-    rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
+    rb"\b(?:class|struct|union|enum)[ \t]+((?:[A-Z][A-Z0-9_]{2,}|__[a-z]\w*)(?:[ \t]*\([^()\n]{0,200}\))?(?:[ \t]+[A-Z][A-Z0-9_]{3,})*)(?=[ \t]+[A-Za-z_][\w:]*(?:<[^;{}()]{0,200}>)?[ \t]*(?:final[ \t]*)?[:{\n])"
 )
 _ALONE_ON_LINE = re.compile(
-    rb"\n[ \t]*([A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?)[ \t]*(?://[^\n]*)?(?=\n|\Z)"
+    rb"\n[ \t]*((?:[A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?(?:[ \t]+(?=[A-Z]))?)+)[ \t]*(?://[^\n]*)?(?=\n|\Z)"
 )
+_CLASS_NAME = re.compile(rb"(?:class|struct)[ \t]+(?:[A-Z][A-Z0-9_]{3,}[ \t]+)*(\w+)\s*(?:final\s*)?(?::(?!:)|\{)")
 _COLON_AT_END = re.compile(rb":(?=[ \t]*(?:\n|\Z))")
 _ACCESS_MACRO = re.compile(
     rb"[ \t]*(?:(?:public|private|protected)[ \t]+(\w+)[ \t]*|((?:[A-Z][A-Z0-9_]{3,}+|signals)[ \t]*:))\Z"
@@ -199,6 +215,7 @@ _NEVER_BEFORE = frozenset(
         b"new", b"sizeof", b"delete", b"throw", b"defined", b"if", b"elif", b"namespace", b"include",
     )
 )  # fmt: skip
+_SPECIFIERS = frozenset((b"static", b"inline", b"extern", b"const", b"volatile", b"virtual", b"explicit", b"constexpr"))
 _NEVER_MACRO = frozenset(
     (
         b"__inline", b"__inline__", b"__const", b"__volatile__", b"__restrict", b"__extension__", b"__signed__", b"__attribute__",
@@ -208,7 +225,8 @@ _NEVER_MACRO = frozenset(
 )  # fmt: skip
 
 
-def prepare(text: bytes) -> Prepared:
+def prepare(text: bytes, classes: frozenset[bytes] = frozenset()) -> Prepared:
+    """`classes`: names before whose parameters no type stands, but a macro may."""
     spans = [
         match.span()
         for match in _ATTRIBUTE.finditer(text)
@@ -220,13 +238,16 @@ def prepare(text: bytes) -> Prepared:
         for match in pattern.finditer(text):
             start, end = match.span()
             before = text[max(0, start - _BEFORE_BYTES_MAX) : start]
-            if _NAME_AFTER.match(text, end) and _TYPE_BEFORE.search(before):
-                pass
+            named = _NAME_AFTER.match(text, end)
+            if named and _TYPE_BEFORE.search(before):
+                if _word_before(text, start) in _SPECIFIERS and named[1] not in classes:
+                    continue  # it is the type: `static __be32 encode(...)`
             elif _START_OR_SPECIFIER_BEFORE.search(before):
                 arguments = _ARGUMENTS.match(text, end)
                 if arguments:
                     end = arguments.end()
-                if not _TYPE_AFTER.match(text, end):
+                    named = _NAME_AFTER.match(text, end)
+                if not _TYPE_AFTER.match(text, end) and not (named and named[1] in classes):
                     continue
             else:
                 continue
@@ -267,7 +288,7 @@ def _blanked(text: bytes, words: list[tuple[int, int]], branches: list[tuple[int
 
 
 def prepare_cpp(text: bytes) -> Prepared:
-    prepared = prepare(text)
+    prepared = prepare(text, frozenset(match[1] for match in _CLASS_NAME.finditer(text)))
     spans = [match.span(1) for match in _CLASS_MACRO.finditer(prepared.text)]
     spans += [
         match.span(1) for match in _AFTER_PARAMETERS.finditer(prepared.text) if not _in_directive(text, match.start(1))
@@ -340,7 +361,9 @@ _IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all
 
 
 def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
-    """Directives, and all branches but the first, of each `#if` with a branch that leaves braces open: one reading of it parses."""
+    """Directives, and all branches but the first, of each `#if` with a branch that leaves braces open or is a part of something:
+    one reading of it parses.
+    """
     spans: list[tuple[int, int]] = []
     open_ifs: list[list[tuple[int, int]]] = []
     for match in _DIRECTIVE.finditer(text):
@@ -358,7 +381,10 @@ def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
                 inside = list(itertools.pairwise(directives))
                 if len(inside) == 1 and not open_ifs and directives[-1][0] - directives[0][1] > len(text) // 2:
                     continue  # the guard of a header
-                if any(_is_unbalanced(text, before[1], after[0]) for before, after in inside):
+                if any(
+                    _is_unbalanced(text, before[1], after[0]) or _is_part(text, before[1], after[0])
+                    for before, after in inside
+                ):
                     spans.append(directives[0])
                     spans += [(before[0], after[0]) for before, after in inside[1:]]
                     spans.append(directives[-1])
@@ -367,6 +393,25 @@ def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
 
 def _starts_line(text: bytes, byte: int) -> bool:
     return not text[text.rfind(b"\n", max(0, byte - _LINE_BYTES_MAX), byte) + 1 : byte].strip()
+
+
+def _is_part(text: bytes, start: int, end: int) -> bool:
+    """Whether a branch goes on with what stands before it (`: member(1)`) or ends in the middle (`if (a)`, `int f(int b)`)."""
+    if _GOES_ON.match(text, start, end):
+        return True
+    branch = text[max(start, end - _BRANCH_BYTES_MAX) : end].rstrip()
+    if branch.endswith(b"*/"):
+        branch = _COMMENTS_AT_END.sub(b"", branch).rstrip()
+    if not branch.endswith((b")", b"(", b"=", b"&&", b"||", b"+", b"?")):
+        return False
+    line = branch.rfind(b"\n") + 1
+    while line and branch[:line].rstrip(b"\n").endswith(b"\\"):
+        line = branch.rfind(b"\n", 0, line - 1) + 1
+    return line > 0 and not branch[line:].lstrip().startswith((b"#", b"//"))
+
+
+_BRANCH_BYTES_MAX = 500  # of its end that are looked at
+_GOES_ON = re.compile(rb"\s*(?::(?!:)|[,)?]|&&|\|\||<<)")
 
 
 def _is_unbalanced(text: bytes, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, node_text
+from ctxd.indexer.languages import ImportedName, Rules, Span, node_text
 from ctxd.indexer.languages import c as c_language
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         yield ImportedName(node_text(named[0], text), "*", "", named[0].start_byte)
 
 
-def _declared(node: Node, kind: str, head: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
+def _declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | None, tuple[int, int] | None] | None:
     """As C has it, but for friends, which are not defined by being named, and a keyword behind a macro: `EXPORT friend bool f();`."""
     found = None if kind == "variable" and _FRIEND.match(head) else c_language.declared(node, kind, head)
-    return None if found is None or found[0].text in (b"friend", b"operator", b"template", b"typename") else found
+    return (
+        None
+        if found is None or getattr(found[0], "text", b"") in (b"friend", b"operator", b"template", b"typename")
+        else found
+    )
 
 
 _FRIEND = re.compile(rb"\s*friend\b")

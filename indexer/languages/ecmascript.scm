@@ -23,12 +23,15 @@
 (variable_declaration (variable_declarator name: (identifier) @name.variable) @element)
 (variable_declarator value: (class name: (_)? @write)) @element
 (class body: (class_body)) @scope.class
+(return_statement (class name: (_) @name.class) @element)
+(assignment_expression right: (class name: (_) @name.class) @element)
 
 (pair key: (property_identifier) @name.method value: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
+(pair key: (string (string_fragment) @name.method) value: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
 (pair key: (property_identifier) @name.method value: (arrow_function parameter: (_) @parameters)) @element
 (assignment_expression left: (identifier) @name.function right: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
 (assignment_expression
-  left: (member_expression object: [(identifier) (member_expression)] @owner property: (property_identifier) @name.function)
+  left: (member_expression object: [(identifier) (member_expression) (this)] @owner property: (property_identifier) @name.function)
   right: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
 
 (function_expression name: (identifier) @name.function parameters: (_) @parameters) @element

@@ -46,3 +46,14 @@ enum remarked {
 	/* and */
 	LAST_REMARKED
 };
+static __be32 encoded(int a) { return a; }
+static int chosen(int a)
+{
+#ifdef X
+	if (a)
+#else
+	if (!a)
+#endif
+		return 1;
+	return 0;
+}

@@ -67,3 +67,13 @@ TEST_F(Suite, Prunes) { state(); }
 MODULE(loaded, m) { state(); }
 TEST_CASE("has no name") { state(); }
 class Friendly { friend outer::Widget; EXPORTED friend bool operator< (const Widget & a, double b); };
+class LOCKABLE WARN_UNUSED Locked {
+  CONSTEXPR Locked(int a)
+#if A
+      : a_(a)
+#endif
+  {
+  }
+  explicit FORCE_INLINE Locked(long a) {}
+  explicit operator bool() const { return true; }
+};

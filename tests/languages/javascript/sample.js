@@ -23,3 +23,6 @@ class Keys { [Symbol.iterator]() {} "dashed-name"() {} [computed()]() {} [comput
 if (Keys) { const inBlock = 1; const alsoDefined = () => inBlock; } else { let inElse; }
 for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }
 module.exports = function () {};
+function Made() { this.held = function () {}; return class Returned { inside() {} }; }
+const quoted = { "with-dash": function () {}, "and arrow": () => 1 };
+Made.Kept = class Kept {};

@@ -40,3 +40,6 @@ const gf = function* () {}
 class Keys { [Symbol.iterator]() {} "dashed-name"() {} [computed()]() {} [computed()] = 1; }
 if (Keys) { const inBlock = 1; const alsoDefined = () => inBlock; } else { let inElse; }
 for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }
+function Made() { this.held = function () {}; return class Returned { inside() {} }; }
+const quoted = { "with-dash": function () {}, "and arrow": () => 1 };
+Made.Kept = class Kept {};
