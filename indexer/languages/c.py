@@ -215,6 +215,7 @@ _NEVER_BEFORE = frozenset(
         b"new", b"sizeof", b"delete", b"throw", b"defined", b"if", b"elif", b"namespace", b"include",
     )
 )  # fmt: skip
+_CALLING_CONVENTION = re.compile(rb"\(([A-Z][A-Z0-9_]{2,}+)[ \t]*\*[ \t]*\w+[ \t]*\)[ \t\n]*\(")
 _SPECIFIERS = frozenset((b"static", b"inline", b"extern", b"const", b"volatile", b"virtual", b"explicit", b"constexpr"))
 _NEVER_MACRO = frozenset(
     (
@@ -258,15 +259,18 @@ def prepare(text: bytes, classes: frozenset[bytes] = frozenset()) -> Prepared:
             ):
                 spans.append((start, end))
     spans += _comments_in_macros(text)
+    spans += [match.span(1) for match in _CALLING_CONVENTION.finditer(text)]
     spans += [match.span(1) for match in _ALONE_ON_LINE.finditer(text) if _stands_alone(text, match)]
     return _blanked(text, spans, _unbalanced_branches(text))
 
 
 def _comments_in_macros(text: bytes) -> Iterator[tuple[int, int]]:
-    """Remarks inside macros of several lines: the grammar ends the macro there and takes the lines after it for code."""
+    """Remarks with more of a macro after them: the grammar ends the macro there and takes what follows for code."""
     for macro in _MACRO.finditer(text):
-        if b"/*" in macro[0] and b"\\\n" in macro[0]:
-            yield from (match.span() for match in _BLOCK_COMMENT.finditer(text, macro.start(), macro.end()))
+        if b"/*" in macro[0]:
+            for comment in _BLOCK_COMMENT.finditer(text, macro.start(), macro.end()):
+                if text[comment.end() : macro.end()].strip():
+                    yield comment.span()
 
 
 def _is_word_start(text: bytes, byte: int) -> bool:

@@ -33,6 +33,9 @@
 (assignment_expression
   left: (member_expression object: [(identifier) (member_expression) (this)] @owner property: (property_identifier) @name.function)
   right: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
+(assignment_expression
+  left: (member_expression object: (subscript_expression) property: (property_identifier) @name.function)
+  right: [(arrow_function parameters: (_) @parameters) (function_expression parameters: (_) @parameters)]) @element
 
 (function_expression name: (identifier) @name.function parameters: (_) @parameters) @element
 (arrow_function) @scope

@@ -57,3 +57,5 @@ static int chosen(int a)
 		return 1;
 	return 0;
 }
+#define REMARKED (8 /* why */ + 1)
+typedef int (WINAPI *convention)(int a);

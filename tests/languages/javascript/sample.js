@@ -26,3 +26,4 @@ module.exports = function () {};
 function Made() { this.held = function () {}; return class Returned { inside() {} }; }
 const quoted = { "with-dash": function () {}, "and arrow": () => 1 };
 Made.Kept = class Kept {};
+Made[0].clicked = function () {};

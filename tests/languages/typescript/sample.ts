@@ -43,3 +43,4 @@ for (let inFor = 0; inFor < 1; inFor++) { const inLoop = inFor; }
 function Made() { this.held = function () {}; return class Returned { inside() {} }; }
 const quoted = { "with-dash": function () {}, "and arrow": () => 1 };
 Made.Kept = class Kept {};
+Made[0].clicked = function () {};
