@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
-from ctxd.indexer.embedding import normalised, quantised, stacked
+from ctxd.indexer.embedding import quantised, stacked
 from ctxd.indexer.outline import definition_places
 from ctxd.indexer.scope import Scope
 from ctxd.indexer.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
@@ -104,7 +104,7 @@ class Meaning:
         """
         if self.of_path is None or not near:
             return [one.cosine for one in near]
-        own = normalised([one.vector for one in near])
+        own = stacked([one.vector for one in near])
         where = stacked([self.of_path(path) for path in paths])
         both = (1 + _PATH_WEIGHT**2 + 2 * _PATH_WEIGHT * (own * where).sum(1)) ** 0.5
         return ((own @ self.vector + _PATH_WEIGHT * (where @ self.vector)) / both).tolist()
