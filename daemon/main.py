@@ -54,6 +54,8 @@ def main() -> int:
     _log_to(places.log_file)
     _raise_open_files()
     sys.setswitchinterval(SWITCH_SECONDS)
+    # numpy's threads wait for each other in a loop: on a busy machine that costs more than they save, and memory for each.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     logger.info("ctxd %s starts, pid %d, build %s", protocol.VERSION, os.getpid(), protocol.build())
     import anyio
 
