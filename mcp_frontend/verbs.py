@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OK, NOTHING, USAGE, ERROR = 0, 1, 1, 2
 INDEXING, DEGRADED, NO_DAEMON = 2, 3, 4
-POLL_S = 0.2
+POLL_S = 0.1
 LOG_BLOCK_BYTES = 1 << 16
 PAGE_TOKENS = 100_000  # the most: a person reads all pages anyway
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
