@@ -211,6 +211,22 @@ def test_branches_of_if_that_do_not_balance_do_not_hide_what_follows():
     assert {"A", "a", "b"} <= outline.uses.keys()
 
 
+def test_branches_of_if_within_a_declaration_do_not_hide_what_is_around():
+    text = "class A {\n  A(int a)\n#if X\n      : a_(a)\n#endif\n  {}\n  int after;\n};\nint f(int a) {\n  if (a) g();\n#if X\n  else if (b) h();\n#endif\n}\nint last;\n"
+    assert kinds("cpp", text) == {"A": "method", "after": "variable", "f": "function", "last": "variable"}
+
+
+def test_a_manifest_before_a_script_hides_no_function():
+    assert kinds("rust", '---\n[package]\nname = "a"\n---\nfn main() {}\n') == {"main": "function"}
+    assert kinds("rust", "#!/usr/bin/env cargo\n---\n---\nfn main() {}\n") == {"main": "function"}
+
+
+def test_a_test_of_a_macro_is_named_by_its_argument():
+    assert kinds("cpp", "TEST_F(Cache, Prunes) { run(); }\n") == {"Prunes": "function"}
+    assert kinds("c", "TEST_BEGIN(test_reuse) {\n}\n") == {"test_reuse": "function"}
+    assert kinds("bash", '@test "adds two numbers" {\n  x=1\n}\n') == {"adds two numbers": "function"}
+
+
 def test_a_function_inside_a_method_is_no_method():
     outline = outline_of("javascript", "Foo.prototype.bar = function () { function inner() {} }\n")
     assert [(d.name, d.kind) for d in outline.definitions] == [("bar", "method"), ("inner", "function")]

@@ -415,7 +415,7 @@ def _is_part(text: bytes, start: int, end: int) -> bool:
 
 
 _BRANCH_BYTES_MAX = 500  # of its end that are looked at
-_GOES_ON = re.compile(rb"\s*(?::(?!:)|[,)?]|&&|\|\||<<)")
+_GOES_ON = re.compile(rb"\s*(?::(?!:)|[,)?]|&&|\|\||<<|else\b)")
 
 
 def _is_unbalanced(text: bytes, start: int, end: int) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, field_text, node_text
+from ctxd.indexer.languages import ImportedName, Prepared, Rules, field_text, node_text, overwritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +57,20 @@ def _joined(path: str, rest: str) -> str:
     return f"{path}::{rest}" if path and rest else path or rest
 
 
+_FRONTMATTER = re.compile(rb"\A(?:#![^\n]*\n)?\s*(-{3,})[^\n]*\n(?s:.*?\n)??\1[ \t]*(?=\n|\Z)")
+
+
+def _prepare(text: bytes) -> Prepared:
+    """The manifest of a script between lines of dashes is not Rust."""
+    manifest = _FRONTMATTER.match(text)
+    return Prepared(text) if manifest is None else overwritten(text, [(*manifest.span(), b"\n")])
+
+
 RULES = Rules(
     grammar="rust",
     queries=("rust.scm",),
     modifiers=frozenset(("pub", "crate", "async", "unsafe", "const", "extern", "static", "mut", "default")),
     imports=_imports,
+    prepare=_prepare,
     imports_by_name=True,
 )
