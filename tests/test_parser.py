@@ -216,6 +216,12 @@ def test_branches_of_if_within_a_declaration_do_not_hide_what_is_around():
     assert kinds("cpp", text) == {"A": "method", "after": "variable", "f": "function", "last": "variable"}
 
 
+def test_lines_of_a_function_that_the_grammar_has_lost_define_no_variables():
+    check = '    CHECK_AS(it1 < it1, "x", json::err&);\n'
+    text = f'int kept;\nTEST_CASE("a")\n{{\n  SECTION("b") {{\n{check * 2}    int inside = 1;\n  }}\n}}\n'
+    assert kinds("cpp", text) == {"kept": "variable"}
+
+
 def test_a_manifest_before_a_script_hides_no_function():
     assert kinds("rust", '---\n[package]\nname = "a"\n---\nfn main() {}\n') == {"main": "function"}
     assert kinds("rust", "#!/usr/bin/env cargo\n---\n---\nfn main() {}\n") == {"main": "function"}

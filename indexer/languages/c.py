@@ -99,11 +99,20 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | No
         return None
     if current.type == "operator_cast":
         return _conversion(current, owner)
-    if current.text in _NEVER_NAMES or (kind == "variable" and _EXTERN.search(head)):
+    if current.text in _NEVER_NAMES or (kind == "variable" and (_EXTERN.search(head) or _is_stray(node))):
         return None
     if kind == "function" and current.type == "identifier" and owner is None and _is_macro(current, node):
         return _named_by_macro(current, parameters)
     return current, parameters if kind == "function" else None, owner
+
+
+def _is_stray(declarator: Node) -> bool:
+    """Whether a variable is a line of a function that the grammar has lost, most likely."""
+    declaration = declarator.parent
+    around = declaration.parent if declaration is not None else None
+    return (
+        declaration is not None and around is not None and around.type == "ERROR" and declaration.start_point.column > 0
+    )
 
 
 def _is_macro(name: Node, declarator: Node) -> bool:
@@ -150,8 +159,11 @@ def _conversion(node: Node, owner: tuple[int, int] | None) -> tuple[Span, Node |
 
 
 _NEVER_NAMES = frozenset(
-    (b"if", b"else", b"for", b"while", b"do", b"switch", b"return", b"sizeof", b"friend", b"operator")
-)
+    (
+        b"if", b"else", b"for", b"while", b"do", b"switch", b"return", b"sizeof", b"void", b"char", b"short", b"int", b"long", b"float",
+        b"double", b"signed", b"unsigned",
+    )
+)  # fmt: skip
 """What the grammar takes for a name behind a macro."""
 
 _EXTERN = re.compile(rb"\bextern\b(?!\s*\")")

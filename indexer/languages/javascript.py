@@ -86,7 +86,7 @@ def owner(target: str) -> str:
     """`Foo.prototype.bar = function` is Foo's; `exports.bar = function` is nobody's, and `this.bar = function` that of what is around it."""
     return (
         ""
-        if target in ("this", "exports", "module.exports", "window", "globalThis", "global")
+        if target in ("this", "module", "exports", "module.exports", "window", "globalThis", "global")
         else target.removesuffix(".prototype")
     )
 

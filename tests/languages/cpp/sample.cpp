@@ -77,3 +77,4 @@ class LOCKABLE WARN_UNUSED Locked {
   explicit FORCE_INLINE Locked(long a) {}
   explicit operator bool() const { return true; }
 };
+NUMBERED(double);

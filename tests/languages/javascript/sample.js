@@ -27,3 +27,4 @@ function Made() { this.held = function () {}; return class Returned { inside() {
 const quoted = { "with-dash": function () {}, "and arrow": () => 1 };
 Made.Kept = class Kept {};
 Made[0].clicked = function () {};
+module.exports = function rendered() {};
