@@ -225,6 +225,14 @@ def test_a_manifest_before_a_script_hides_no_function():
     assert kinds("rust", "#!/usr/bin/env cargo\n---\n---\nfn main() {}\n") == {"main": "function"}
 
 
+def test_a_type_on_a_line_of_its_own_is_no_macro():
+    assert kinds("c", "int a;\n\nNTSTATUS\nfirst(int a)\n{\n}\n\nMARK_END\n\nint last;\n") == {
+        "a": "variable",
+        "first": "function",
+        "last": "variable",
+    }
+
+
 def test_a_test_of_a_macro_is_named_by_its_argument():
     assert kinds("cpp", "TEST_F(Cache, Prunes) { run(); }\n") == {"Prunes": "function"}
     assert kinds("c", "TEST_BEGIN(test_reuse) {\n}\n") == {"test_reuse": "function"}

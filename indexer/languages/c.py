@@ -211,6 +211,7 @@ _ALONE_ON_LINE = re.compile(
     rb"\n[ \t]*((?:[A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?(?:[ \t]+(?=[A-Z]))?)+)[ \t]*(?://[^\n]*)?(?=\n|\Z)"
 )
 _CLASS_NAME = re.compile(rb"(?:class|struct)[ \t]+(?:[A-Z][A-Z0-9_]{3,}[ \t]+)*(\w+)\s*(?:final\s*)?(?::(?!:)|\{)")
+_NAME_ON_NEXT_LINE = re.compile(rb"\n\**(?![A-Z][A-Z0-9_]+\()[A-Za-z_]\w*[ \t]*\(")  # whose type the line before may be
 _COLON_AT_END = re.compile(rb":(?=[ \t]*(?:\n|\Z))")
 _ACCESS_MACRO = re.compile(
     rb"[ \t]*(?:(?:public|private|protected)[ \t]+(\w+)[ \t]*|((?:[A-Z][A-Z0-9_]{3,}+|signals)[ \t]*:))\Z"
@@ -280,8 +281,9 @@ def _comments_in_macros(text: bytes) -> Iterator[tuple[int, int]]:
     """Remarks with more of a macro after them: the grammar ends the macro there and takes what follows for code."""
     for macro in _MACRO.finditer(text):
         if b"/*" in macro[0]:
-            for comment in _BLOCK_COMMENT.finditer(text, macro.start(), macro.end()):
-                if text[comment.end() : macro.end()].strip():
+            end = macro.start() + len(macro[0].rstrip())
+            for comment in _BLOCK_COMMENT.finditer(text, macro.start(), end):
+                if comment.end() < end:
                     yield comment.span()
 
 
@@ -333,7 +335,7 @@ def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
     after = text[match.end() : match.end() + 80].lstrip()
     if after[:1] in (b"", b",", b"|", b"&", b"+", b"=", b")", b"<", b">", b"?", b"*", b"(", b"{", b"-", b"."):
         return False
-    if before.endswith(b"\\"):
+    if before.endswith(b"\\") or _NAME_ON_NEXT_LINE.match(text, match.end()):
         return False
     last_line = _LINE_COMMENT.sub(b"", before[before.rfind(b"\n") + 1 :].lstrip()).rstrip()
     if last_line.startswith(b"#") and after.startswith(b"}"):

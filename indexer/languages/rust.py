@@ -57,7 +57,7 @@ def _joined(path: str, rest: str) -> str:
     return f"{path}::{rest}" if path and rest else path or rest
 
 
-_FRONTMATTER = re.compile(rb"\A(?:#![^\n]*\n)?\s*(-{3,})[^\n]*\n(?s:.*?\n)??\1[ \t]*(?=\n|\Z)")
+_FRONTMATTER = re.compile(rb"\A(?:#![^\n]*\n)?\s*(-{3,}+)[^\n]*\n(?s:.*?\n)??\1[ \t]*(?=\n|\Z)")
 
 
 def _prepare(text: bytes) -> Prepared:
