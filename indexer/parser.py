@@ -172,6 +172,7 @@ class _Frame:
         "kind",
         "last",
         "modifiers",
+        "outside",
         "owner",
         "parameters",
         "start",
@@ -189,6 +190,8 @@ class _Frame:
         self.last: _Name | None = None  # defined right inside; only kept where a language has clauses
         self.modifiers: tuple[str, ...] | None = None
         self.branches = 0
+        self.outside: _Frame | None = None
+        """What is around it, where that is no element to it: a name of the preprocessor knows no scopes."""
 
 
 def _holds_methods(frame: _Frame) -> bool:
@@ -279,7 +282,7 @@ class _Sweep:
                 raise DeadlineError("not searched for symbols within the deadline")
             end = -minus_end
             while frame is not None and frame.end <= start and frame.end < end:
-                frame = frame.above
+                frame = frame.above or frame.outside
             group = _ORDER[order]
             if group == "name":
                 if frame is None or start < parameters_end:
@@ -370,6 +373,7 @@ class _Sweep:
             return frame  # two patterns matched one name
         if kind.startswith("macro."):
             kind = kind.removeprefix("macro.")
+            frame.outside = frame.outside or above
             above = frame.above = None
         while above is not None and (not above.kind and not above.owner):
             above = above.above

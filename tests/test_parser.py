@@ -233,6 +233,16 @@ def test_a_type_on_a_line_of_its_own_is_no_macro():
     }
 
 
+def test_a_macro_within_a_function_is_of_the_file_and_what_follows_of_the_function():
+    outline = outline_of(
+        "c", "int f(void) {\n#define A(x) x\n    int count = 1;\n    if (count) return A(1);\n}\nint g;\n"
+    )
+    assert [(d.name, d.kind, d.parent) for d in outline.definitions] == [
+        ("f", "function", -1), ("A", "function", -1), ("g", "variable", -1),
+    ]  # fmt: skip
+    assert outline.definitions[0].complexity == 2
+
+
 def test_a_test_of_a_macro_is_named_by_its_argument():
     assert kinds("cpp", "TEST_F(Cache, Prunes) { run(); }\n") == {"Prunes": "function"}
     assert kinds("c", "TEST_BEGIN(test_reuse) {\n}\n") == {"test_reuse": "function"}
