@@ -8,6 +8,7 @@ is of the file and the question alone.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import re
@@ -102,22 +103,23 @@ VERSION_FOLDER = re.compile(rb"(?:^|/)v(\d{1,3})(?=/)")
 
 FEATURES = (
     "words",  # BM25 of the file's best chunks, over the best file's
-    "stem",  # how much of the question its name tells, by the rarity of the words
+    "compounds",  # words that the question has side by side are one identifier in it
     "stem_covered",  # how much of its name the question tells
-    "stem_both",
-    "stem_words",
+    "path",  # how much of the question its path tells, by the rarity of the words, and the question of its path
     "defines",  # it defines what the question names
     "size",
+    "folders",  # the deeper a file lies the more special it is, and the less likely meant
     "is_test",
     "is_example",
     "is_entrance",  # __init__.py, index.ts: they name everything and do nothing
     "is_former",  # compatibility, or a lower version beside a higher one
     "near",  # cosine of its best chunk, over the best file's
-    "near_all",  # of its best chunks
-    "near_words",
 )
 _PROSE_WEIGHT = -1.5  # not fitted: the benchmark asks for code. An explanation comes after the code it explains
 _SIZE_CHUNKS = 64  # from so many on a file is as large as can be
+_FOLDERS_MAX = 16  # from so many on it lies as deep as can be. With 8 the fit leans on depth twice as much, and judges others no better
+_COMPOUNDS_ENOUGH = 2  # identifiers of the question's words that say as much as more would
+_COMPOUNDS_MAX = 32  # of a question that are looked for
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class Question:
     """What is looked for in chunks: words and their parts, without those that say nothing."""
     parts: tuple[str, ...] = field(init=False)
     """What is looked for in names."""
+    compounds: tuple[tuple[str, str], ...] = field(init=False)
+    """Two of its words side by side, as code may spell them in one: `connectionpool` (ConnectionPool) and `connection_pool`."""
     names: tuple[str, ...] = field(init=False)
     """Identifiers in it, unqualified, that code may define."""
     is_name: bool = field(init=False)
@@ -136,13 +140,17 @@ class Question:
 
     def __post_init__(self) -> None:
         text = self.text.strip()
-        all_words = list(dict.fromkeys(word for token in tokens(text) for word in words(token)))
+        in_order = tokens(text)
+        all_words = list(dict.fromkeys(word for token in in_order for word in words(token)))
         telling = [word for word in all_words if word not in _STOP_WORDS] or all_words
         split = list(dict.fromkeys(part for word in telling for part in parts(word) or [word]))
         put = object.__setattr__
         put(self, "words", tuple(telling))
         put(self, "parts", tuple([part for part in split if part not in _STOP_WORDS] or split))
         put(self, "is_name", _IDENTIFIER.fullmatch(text) is not None)
+        pairs = itertools.pairwise(part for token in in_order for part in parts(token))
+        told = dict.fromkeys(pair for pair in pairs if not _STOP_WORDS.issuperset(pair))
+        put(self, "compounds", tuple((a + b, f"{a}_{b}") for a, b in itertools.islice(told, _COMPOUNDS_MAX)))
         put(self, "names", tuple(self._names(text)))
         put(self, "_alike", {})
 
@@ -193,6 +201,8 @@ class Evidence:
     bm25: dict[int, float] = field(default_factory=dict)
     """Of those of its chunks that hold the question's words best, by their ids."""
     cosines: list[float] = field(default_factory=list)
+    compounds: int = 0
+    """How many of the question's it holds."""
     defines: float = 0.0
     former: bool = False
 
@@ -222,27 +232,21 @@ def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[s
     nearest = [max(one.cosines, default=0.0) for one in evidence]
     floor = min((cosine for one in evidence for cosine in one.cosines), default=0.0)
     most_near = (max(nearest, default=0.0) - floor) or 1.0
-    near_all = [_summed([cosine - floor for cosine in one.cosines]) for one in evidence]
-    most_near_all = max(near_all, default=0.0) or 1.0
     rows = []
     for at, one in enumerate(evidence):
-        stem, covered = stem_match(question, one.path, rarity)
-        share = summed[at] / most_words
-        near = max(0.0, nearest[at] - floor) / most_near
+        told, covered = question.told_by(_path_words(one.path), rarity)
         rows.append(
             {
-                "words": share,
-                "stem": stem,
-                "stem_covered": covered,
-                "stem_both": stem * covered,
-                "stem_words": stem * share,
+                "words": summed[at] / most_words,
+                "compounds": min(1.0, one.compounds / _COMPOUNDS_ENOUGH),
+                "stem_covered": stem_match(question, one.path, rarity)[1],
+                "path": told * math.sqrt(covered),
                 "defines": one.defines,
                 "size": min(1.0, math.log1p(one.chunks) / math.log(_SIZE_CHUNKS)),
+                "folders": min(1.0, one.path.count(b"/") / _FOLDERS_MAX),
                 **_kind_of_file(one.path),
                 "is_former": float(one.former or _FORMER.search(one.path) is not None),
-                "near": near,
-                "near_all": near_all[at] / most_near_all,
-                "near_words": near * share,
+                "near": max(0.0, nearest[at] - floor) / most_near,
             }
         )
     return rows
@@ -273,7 +277,17 @@ def _stem(path: bytes) -> tuple[str, ...]:
     stem = name.split(".")[0] or name
     if stem in _NAMED_BY_FOLDER or _ENTRANCE.search(path):
         stem = folders.rpartition("/")[2] or stem
-    return tuple(dict.fromkeys(part for token in tokens(stem.replace("-", " ")) for part in parts(token)))
+    return _parts_of(stem)
+
+
+@functools.lru_cache(maxsize=100_000)
+def _path_words(path: bytes) -> tuple[str, ...]:
+    folders, _, name = path.decode("utf-8", "replace").rpartition("/")
+    return _parts_of(f"{folders}/{name.rpartition('.')[0] or name}")
+
+
+def _parts_of(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part for token in tokens(text) for part in parts(token)))
 
 
 def alike(one: str, other: str) -> float:

@@ -42,6 +42,7 @@ _DEFINING_FILES_MAX = 100
 _NAMES_MAX = 4  # of a question, that are looked up as definitions
 _COUNTED_MAX = 10_000  # words whose counts are kept
 COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
+_COMPOUND_CHUNKS_MAX = 1_000  # two words in one identifier: if more have it, it tells nothing
 _COMMON_SHARE = 0.2  # of all chunks, from which on a word tells less the more hold it
 _SMALL_CHUNKS = 200  # in a project of fewer every word is common
 _POSTINGS_MAX = 50_000  # chunks looked at for their words, 0.8 us each; the rarest words first
@@ -173,6 +174,7 @@ class SemanticSearch:
             self._by_file_name(question, asked, rarity, stop)
             self._by_definition(question, asked, stop)
         candidates = list(asked.by_content.items())
+        self._add_compounds(question, asked.by_content)
         self._add_facts(candidates)
         return candidates, rarity
 
@@ -323,6 +325,18 @@ class SemanticSearch:
             for path, worth in found.items():
                 if (evidence := asked.evidence_of(path)) is not None:
                     evidence.defines = max(evidence.defines, worth * share)
+
+    def _add_compounds(self, question: Question, by_content: dict[int, Evidence]) -> None:
+        with self.database.reader() as connection:
+            for spellings in question.compounds:
+                found = connection.execute(
+                    """SELECT content_id FROM chunk
+                       WHERE id IN (SELECT rowid FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)""",
+                    (" OR ".join(map(_quoted, spellings)), _COMPOUND_CHUNKS_MAX + 1),
+                ).fetchall()
+                if len(found) <= _COMPOUND_CHUNKS_MAX:
+                    for content_id in {content_id for (content_id,) in found} & by_content.keys():
+                        by_content[content_id].compounds += 1
 
     def _add_facts(self, candidates: list[tuple[int, Evidence]]) -> None:
         ids = json.dumps([content_id for content_id, _ in candidates])

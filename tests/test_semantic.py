@@ -15,6 +15,8 @@ from ctxd.daemon.workers import WorkerPool
 from ctxd.indexer import embedding
 from ctxd.indexer.chunk_rows import stored_models
 from ctxd.indexer.database import Database
+from ctxd.indexer.scope import Scope
+from ctxd.indexer.semantic_ranking import FEATURES, Evidence, Question, features, scores
 from ctxd.indexer.vectors import KEPT_BYTES, NARROWED, VectorIndex
 from projects import git, opened, ready, until, write
 
@@ -385,6 +387,49 @@ def test_without_a_model_words_and_names_answer(folder, home, workers):
         assert call(view, "code_vectorization_status")["status"] == "disabled"
         assert stored_models(project.database) == []
         assert embedded_rows(project) == 0
+
+
+# The ranking
+
+
+def test_words_side_by_side_are_found_as_one_identifier_however_it_is_spelled(folder, home, workers):
+    write(
+        folder,
+        {
+            "a.py": "def open_all(connection_pool, pool, connection):\n    return connection_pool\n",
+            "b.java": "class Other { ConnectionPool pool; Connection connection; }\n",
+            "c.py": "def other(pool, connection):\n    return pool, connection\n",
+        },
+    )
+    with opened(folder, home, workers) as project:
+        question = Question("how the connection pool is closed")
+        assert ("connectionpool", "connection_pool") in question.compounds
+        assert not any("howthe" in spellings for spellings in question.compounds)
+        found, _ = ready(project).semantic.candidates(question, Scope(), lambda: False, meaning=None)
+        assert {one.path: one.compounds for _, one in found} == {b"a.py": 1, b"b.java": 1, b"c.py": 0}
+
+
+def test_of_files_that_say_the_same_that_comes_first_whose_folders_the_question_names(folder, home, workers):
+    classes = {
+        f"src/{name}/worker.py": f"class Worker:\n    def run(self, task):\n        return task.run_{name[0]}()\n"
+        for name in ("audio", "images", "queue")
+    }
+    write(folder, classes)
+    with opened(folder, home, workers, model="none") as project:
+        view = View(ready(project))
+        for name in ("audio", "images", "queue"):
+            assert paths(concept(view, f"how the {name} worker runs a task"))[0] == f"src/{name}/worker.py"
+
+
+def test_every_feature_lies_between_0_and_1_and_has_its_weights():
+    question = Question("how does the connection pool of HttpClient reconnect")
+    deep = b"a/" * 40 + b"tests/v1/pool.py"
+    evidence = [Evidence(deep, 900, {1: 30.0, 2: 12.5}, [0.9, -0.2], 9, 1.0, True), Evidence(b"pool")]
+    for row in features(question, evidence, {"connection": 0.7, "pool": 0.3}):
+        assert tuple(row) == FEATURES
+        assert all(0 <= value <= 1 for value in row.values())
+    for with_vectors in (True, False):
+        assert len(scores(question, evidence, {}, with_vectors=with_vectors)) == 2
 
 
 # The vectors
