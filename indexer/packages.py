@@ -12,10 +12,12 @@ import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxd.indexer.decode import Unreadable, decode, read_inside
+from ctxd.indexer.places import module_of, path_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _GO_MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
 _SOURCES = ("src", "lib.rs")  # Cargo's, where a manifest names no others
 
@@ -32,6 +34,7 @@ class Packages:
 
     def __init__(self, root: bytes) -> None:
         self.root = root
+        self._go_packages: dict[bytes, str] = {}
         self._known: dict[tuple[bytes, bytes], Package | None] = {}
 
     def of(self, path: bytes) -> Package | None:
@@ -41,16 +44,34 @@ class Packages:
             return self._above(os.path.dirname(path), b"Cargo.toml", _crate)
         return None
 
+    def names(self, path: bytes) -> list[str]:
+        """What a name may be qualified with for lying in a file: the names of its path and the package that it says it is of."""
+        if path.endswith(b".go"):
+            package = self.go_package(path)
+            folders = module_of(path)
+            # The tests beside a package may be one of their own.
+            return [*folders[:-1], package] if package.endswith("_test") else [*folders, package]
+        package = self.of(path)
+        return [*([package.name] if package is not None else ()), *path_names(path)]
+
+    def go_package(self, path: bytes) -> str:
+        """The package that a file of Go says it is of; "" where it says nothing."""
+        if path not in self._go_packages:
+            found = _GO_PACKAGE.search(self._text(path))
+            self._go_packages[path] = found[1] if found is not None else ""
+        return self._go_packages[path]
+
+    def _text(self, path: bytes) -> str:
+        try:
+            return (decode(read_inside(self.root, path)[0])[1] or b"").decode()
+        except Unreadable:
+            return ""
+
     def _above(self, folder: bytes, manifest: bytes, read: Callable[[str, bytes], Package | None]) -> Package | None:
         """Of the nearest manifest that names a package, from a folder upwards."""
         key = folder, manifest
         if key not in self._known:
-            found = None
-            try:
-                text = (decode(read_inside(self.root, os.path.join(folder, manifest))[0])[1] or b"").decode()
-                found = read(text, folder)
-            except Unreadable:
-                pass
+            found = read(self._text(os.path.join(folder, manifest)), folder)
             if found is None and folder:
                 found = self._above(os.path.dirname(folder), manifest, read)
             self._known[key] = found

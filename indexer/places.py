@@ -65,6 +65,8 @@ def path_names(path: bytes) -> list[str]:
 
 def module_of(path: bytes) -> list[str]:
     """The names of a file's module: those of its path, a folder's own file standing for the folder."""
+    if path.endswith(b".go"):  # its files are no names in Go
+        return names_of(os.path.dirname(path))
     names = path_names(path)
     stem = os.path.splitext(os.path.basename(path))[0].decode("utf-8", "backslashreplace")
     stands = stem in _FILE_MODULES or (stem in _CRATE_ROOTS and path.endswith(b".rs"))

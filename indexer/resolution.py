@@ -29,6 +29,7 @@ from ctxd.indexer.places import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ctxd.indexer.packages import Packages
     from ctxd.indexer.places import Target
     from ctxd.indexer.scopes import FileScopes
 
@@ -39,6 +40,7 @@ GRADES = (DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY)
 _IMPORT = ROLES.index("import")
 _DOTTED = frozenset({"python", "javascript", "typescript", "tsx", "java", "kotlin", "scala", "go", "csharp", "swift"})
 """Languages in which what stands after a dot is a member of what stands before, and no further part of a module's name."""
+_GO_TEST = b"_test.go"  # may be of a package of its own, which sees the folder's by an import only
 _VERSION = re.compile(r"[./]v\d+$")
 
 
@@ -54,9 +56,10 @@ class _Binding(NamedTuple):
 class Resolver:
     """Grades the uses of one name, for the definitions that a query means."""
 
-    def __init__(self, name: str, definitions: Iterable[Target]) -> None:
+    def __init__(self, name: str, definitions: Iterable[Target], packages: Packages) -> None:
         """`definitions` are all of the name, those that the query means and their rivals."""
         self.name = name
+        self.packages = packages
         self.places = Places(definitions)
         self.targets = [target for target in self.places.targets if target.is_meant]
         self.by_path: dict[bytes, list[Target]] = {}
@@ -68,6 +71,17 @@ class Resolver:
         )
         """Folders all files of which see a target without importing it."""
         self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
+
+    def in_folder(self, path: bytes) -> list[Target]:
+        """Those that a file sees without an import, as they lie in its folder."""
+        folder = os.path.dirname(path)
+        if folder not in self.folders or not is_folder_module(path):
+            return []
+        near = [target for target in self.targets if os.path.dirname(target.path) == folder]
+        if path.endswith(_GO_TEST) or any(target.path.endswith(_GO_TEST) for target in near):
+            own = self.packages.go_package(path)
+            near = [target for target in near if self.packages.go_package(target.path) == own]
+        return near
 
     def asked_imports(self) -> set[str]:
         """Names one of which a file imports that can be resolved: the name itself, modules and elements that hold a target."""
@@ -120,9 +134,7 @@ class _File:
         self.references = references
         self.scopes = scopes
         self.here = resolver.by_path.get(path, [])
-        folder = os.path.dirname(path)
-        near = resolver.targets if folder in resolver.folders and is_folder_module(path) else ()
-        self.module = self.here or [target for target in near if os.path.dirname(target.path) == folder]
+        self.module = self.here or resolver.in_folder(path)
         """Targets in the file's own module."""
         self.bound: list[_Binding] = []
         """The name itself."""
@@ -134,7 +146,9 @@ class _File:
         """Types that hold a target, as the file writes them."""
         for one in imports:
             self._bind(one, resolver.elements)
-        self.types += [_Binding(target.chain[-1], target, 0) for target in self.module if target.is_held]
+        # A type inside a type goes by its bare name in its own file only.
+        near_types = [one for one in self.module if one.is_held and (one in self.here or len(one.chain) == 1)]
+        self.types += [_Binding(target.chain[-1], target, 0) for target in near_types]
         bound_at = {binding.line for binding in self.bound}
         self.foreign = [one.line for one in imports if _local_name(one) == self.name and one.line not in bound_at]
         """Lines that import something else by the name."""
@@ -173,8 +187,8 @@ class _File:
         return [one.target for one in self.bound if one.line == line] or self._named_on_the_way(line)
 
     def _of_member(self, line: int, column: int) -> tuple[str, list[Target]]:
-        if is_named_by_path(self.path) and (steps := self.scopes.path_before(line, column)):
-            if found := self._of_path(steps, line):
+        if is_named_by_path(self.path):  # a module never stands before a dot there
+            if (steps := self.scopes.path_before(line, column)) and (found := self._of_path(steps, line)):
                 return self._graded(found)
         elif (held := self._ends.get((line, column - 1)) or self._ends.get((line, column - 2))) is not None:
             return IMPORT_RESOLVED, [held]

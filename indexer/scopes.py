@@ -39,9 +39,8 @@ _TYPED_LITERALS = frozenset({"go", "rust"})
 _LITERAL_LINES_MAX = 200  # that a literal or function is looked through
 
 _SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
-_STEPS = re.compile(r"(?:[\w$]+\s*[?!]?\s*(?:\.|->|::)\s*)+$")
-_STEP = re.compile(r"[\w$]+")
-_AFTER_EXPRESSION = (".", "->", "::", "?.", ")", "]", "}")
+_STEP_ENDS = ("?.", "!.", ".", "->", "::")
+_SIDE_CHARACTERS_MAX = 300  # of a line that are looked at before and after a name: a line may be a megabyte
 _ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|--")
 _DECLARATION = re.compile(
     r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
@@ -73,6 +72,7 @@ class FileScopes:
         self._packed = definitions
         self._uses = uses
         self._read = lines
+        self._decoded = 0, ""
 
     def meant_at(self, line: int) -> Chain | None:
         """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
@@ -272,10 +272,18 @@ class FileScopes:
         before = sides[0]
         if not before.rstrip().strip("?!.->: \t") and line > 1:
             before = self._lines[line - 2].decode().rstrip() + before.lstrip()
-        found = _STEPS.search(before)
-        if found is None or before[: found.start()].rstrip().endswith(_AFTER_EXPRESSION):
-            return []
-        return _STEP.findall(found[0])
+        before = before.rstrip()
+        steps: list[str] = []
+        while not before.endswith("...") and (end := next((one for one in _STEP_ENDS if before.endswith(one)), "")):
+            before = before.removesuffix(end).rstrip()
+            start = len(before)
+            while start and (before[start - 1].isalnum() or before[start - 1] in "_$"):
+                start -= 1
+            if start == len(before):
+                return []
+            steps.append(before[start:])
+            before = before[:start].rstrip()
+        return steps[::-1]
 
     def _is_self(self, name: str, line: int) -> bool:
         return name in _SELF or (self.language == "go" and name == self._go_receiver(line))
@@ -289,12 +297,16 @@ class FileScopes:
         return found[1] if found is not None else None
 
     def _sides(self, line: int, column: int) -> tuple[str, str] | None:
-        """What stands before and after the name on its line; None where it does not stand there any more."""
+        """What stands right before and after the name on its line; None where it does not stand there any more."""
         if line > len(self._lines):
             return None
-        text = self._lines[line - 1].decode()
-        end = column - 1 + len(self.name)
-        return (text[: column - 1], text[end:]) if text[column - 1 : end] == self.name else None
+        if line != self._decoded[0]:
+            self._decoded = line, self._lines[line - 1].decode()
+        text = self._decoded[1]
+        start, end = column - 1, column - 1 + len(self.name)
+        if text[start:end] != self.name:
+            return None
+        return text[max(0, start - _SIDE_CHARACTERS_MAX) : start], text[end : end + _SIDE_CHARACTERS_MAX]
 
     @cached_property
     def _lines(self) -> Sequence[bytes]:
@@ -331,7 +343,7 @@ def _depth(line: bytes) -> int:
 @functools.lru_cache(256)
 def _typed(variable: str, type_: str) -> re.Pattern[str]:
     name, written = re.escape(variable), re.escape(type_)
-    after = rf"(?<![\w.>]){name}(?:\?|!)?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*{written}(?:[ \t]*(?:[{{(<,)\]=;?]|$)|::(?:new|default)\b)"
+    after = rf"(?<![\w.>]){name}(?:\?|!)?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*{written}(?:[ \t]*(?:[{{}}(<,)\]=;?]|$)|::(?:new|default)\b)"
     before = rf"(?<![\w.:]){written}(?:<[^<>]*>)?[ \t*&]+(?:const\s+)?{name}[ \t]*(?:[,)=;:]|$)"
     return re.compile(f"{after}|{before}", re.MULTILINE)
 

@@ -25,7 +25,6 @@ from ctxd.indexer.outline import (
     VARIABLES,
     Definition,
     Named,
-    definition_places,
     definitions_named,
     is_offered,
     is_readable,
@@ -50,7 +49,7 @@ from ctxd.indexer.text_search import in_order
 from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from threading import RLock
 
     from ctxd.indexer.database import Database
@@ -144,7 +143,7 @@ class SymbolSearch:
         objects = not qualifiers or all(target.inside == "object" for target in resolver().targets)
         if definitions and rank == 0:
             in_code = (one for one in ordered(named, 0) if not _has_sections(one))
-            for found in self._outlines(in_code, named, _columns_to_name(qualifiers, defined)):
+            for found in self._outlines(in_code, named, _DEFINITIONS_ONLY):
                 if stop():
                     return
                 yield from sorted(self._definitions(found, qualifiers, bare, packages, objects=objects))
@@ -197,16 +196,16 @@ class SymbolSearch:
     def _resolver(self, bare: str, qualifiers: list[str], defined: dict[bytes, int], packages: Packages) -> Resolver:
         """For the definitions that are meant and their rivals; where they are very many, no import tells which."""
         if len(defined) > RESOLVED_FILES_MAX:
-            return Resolver(bare, ())
+            return Resolver(bare, (), packages)
         targets = []
-        for found in self._outlines(iter(sorted(defined)), defined, _columns_to_name(qualifiers, defined)):
+        for found in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY):
             for one, is_meant in _named(found, qualifiers, bare, packages):
                 fqn = ".".join([*module_of(found.path), *one.chain, bare])
                 package = packages.of(found.path)
                 targets.append(Target(found.path, tuple(one.chain), fqn, one.inside, is_meant, package))
         # A key of an object goes by the name of its file only where nothing else is of the asked name.
         named = [target for target in targets if target.inside != "object"]
-        return Resolver(bare, named if qualifiers and any(target.is_meant for target in named) else targets)
+        return Resolver(bare, named if qualifiers and any(target.is_meant for target in named) else targets, packages)
 
     def _graded_files(
         self,
@@ -452,32 +451,13 @@ def split_name(name: str) -> tuple[list[str], str]:
 
 def _named(found: _Outline, qualifiers: list[str], bare: str, packages: Packages) -> Iterator[tuple[Named, bool]]:
     """The definitions of a name in one file, and whether the query means them."""
-    definitions = definitions_named(found.definitions, bare)
-    names = path_names(found.path) if definitions else []
-    if qualifiers and definitions:
-        if found.path.endswith(b".go"):
-            names += [asked for asked in qualifiers if _is_go_package(found, asked)]
-        elif (package := packages.of(found.path)) is not None:
-            names.insert(0, package.name)
-    for one in definitions:
-        yield one, _qualifies(qualifiers, one.chain, names)
+    for one in definitions_named(found.definitions, bare):
+        yield one, _qualifies(qualifiers, one.chain, functools.partial(packages.names, found.path))
 
 
-def _columns_to_name(qualifiers: list[str], paths: Iterable[bytes]) -> str:
-    """What tells whether qualifiers name a definition: of a file of Go also what its first line says."""
-    return _ALL_COLUMNS if qualifiers and any(one.endswith(b".go") for one in paths) else _DEFINITIONS_ONLY
-
-
-def _is_go_package(found: _Outline, name: str) -> bool:
-    """Whether the file's first line says so: before its imports and definitions a file of Go names nothing but its package."""
-    lines = [one.line for one in unpack_imports(found.imports)[:1]]
-    lines += [line for line, _, _ in definition_places(found.definitions)[:1]]
-    return any(line < min(lines, default=0) for line, _, _ in reference_positions(found.references, name))
-
-
-def _qualifies(qualifiers: list[str], chain: list[str], names: list[str]) -> bool:
+def _qualifies(qualifiers: list[str], chain: list[str], names: Callable[[], list[str]]) -> bool:
     """Whether the asked qualifiers name this definition: its enclosing elements from the inside out, without a gap, then
-    names of its path in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
+    names of its file in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
     """
     asked = list(qualifiers)
     for element in reversed(chain):
@@ -485,7 +465,9 @@ def _qualifies(qualifiers: list[str], chain: list[str], names: list[str]) -> boo
             return True
         if asked.pop() != element:
             return False
-    remaining = iter(reversed(names))
+    if not asked:
+        return True
+    remaining = iter(reversed(names()))
     return all(part in remaining for part in reversed(asked))
 
 

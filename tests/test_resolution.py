@@ -63,10 +63,25 @@ RUST = {
 GO_ROOT = {
     "go.mod": "// The shop.\nmodule example.com/owner/shop/v2\n\ngo 1.22\n",
     "shop.go": "package shop\n\nfunc Price(x int) int { return x }\n",
+    "shop_test.go": "package shop_test\n\nfunc Price() int { return 2 }\n\nvar z = Price()\n",
     "cmd/run.go": "package shopcmd\n\nfunc Price(x int) int { return 0 }\n",
     "a/a.go": 'package a\n\nimport "example.com/owner/shop/v2"\n\nvar A = shop.Price(1)\n',
     "b/b.go": 'package b\n\nimport shopcmd "example.com/owner/shop/v2/cmd"\n\nvar B = shopcmd.Price(1)\n',
     "c/c.go": 'package c\n\nimport "example.net/other/shop"\n\nvar C = shop.Price(1)\n',
+}
+GO_TYPES = {
+    "go.mod": "module example.com/owner/shop\n",
+    "cart/cart.go": "package cart\n\ntype Cart struct{ Total int }\n\ntype Other struct{ Total int }\n\nfunc (c *Cart) Sum(o *Other) int {\n"
+    "\treturn c.Total +\n\t\to.Total\n}\n\nvar (\n\ta = Cart{Total: 1}\n\tb = []Cart{{Total: 2}}\n\to = Other{Total: 3}\n)\n",
+    "a/a.go": 'package a\n\nimport k "example.com/owner/shop/cart"\n\nfunc f(c *k.Cart, o *k.Other, x any) {\n\tprint(c.Total)\n'
+    "\tprint(o.Total)\n\tprint(x.Total)\n\td := k.Cart{\n\t\tTotal: 1,\n\t}\n\tprint(d.Total)\n}\n",
+}
+RUST_TYPES = {
+    "src/lib.rs": "mod a;\nmod cart;\n",
+    "src/cart.rs": "pub struct Cart { pub total: i32 }\n\npub struct Shop { cart: Cart }\n\nimpl Shop {\n  fn sum(&self, o: Other) -> i32 {\n"
+    "    self.cart.total + 1;\n    o.total\n  }\n}\n\nimpl Cart {\n  fn new(total: i32) -> Self {\n    Self { total }\n  }\n}\n",
+    "src/a.rs": "use crate::cart::{self, Cart};\n\nstruct Other { total: i32 }\n\nfn f(c: &Cart, o: Other) {\n  c.total;\n  o.total;\n"
+    "  cart::Cart { total: 1 };\n  let Cart { total } = c;\n  Other { total: 2 };\n}\n",
 }
 WORKSPACE = {
     "Cargo.toml": '[workspace]\nmembers = ["shop-core", "app"]\n',
@@ -79,6 +94,7 @@ WORKSPACE = {
     "app/Cargo.toml": '[package]\nname = "app"\n',
     "app/src/cart.rs": "pub fn price() {}\n",
     "app/src/main.rs": "mod cart;\n\nfn main() {\n  cart::price();\n  shop_core::cart::price();\n}\n",
+    "app/src/f.rs": "use shop_core::cart;\n\nfn f(x: X) { x.cart.price }\n",
     "app/src/d.rs": "use shop_core::cart as k;\n\nfn d() { k::price() }\n",
     "app/src/e.rs": "use std::cart::price;\n\nfn e() { price() }\n",
 }
@@ -138,6 +154,17 @@ WORKSPACE = {
             "Kind::Open",
             "definition shop-core/src/cart.rs:3 | import-resolved shop-core/src/b.rs:3 shop-core/src/c.rs:1",
         ),
+        (
+            GO_TYPES,
+            "Cart.Total",
+            """definition cart/cart.go:3 | import-resolved a/a.go:6 a/a.go:10 a/a.go:12 | same-module cart/cart.go:8
+            cart/cart.go:13 cart/cart.go:14""",
+        ),
+        (
+            RUST_TYPES,
+            "Cart::total",
+            "definition src/cart.rs:1 | import-resolved src/a.rs:6 src/a.rs:8 src/a.rs:9 | same-module src/cart.rs:7 src/cart.rs:14",
+        ),
     ],
     ids=[
         "python",
@@ -153,6 +180,8 @@ WORKSPACE = {
         "rust-workspace",
         "rust-rival",
         "rust-variant",
+        "go-field",
+        "rust-field",
     ],
 )
 def test_uses_are_resolved_through_imports(folder, home, workers, files, name, expected):
