@@ -34,7 +34,7 @@ from ctxd.indexer.outline import (
     unpack_imports,
 )
 from ctxd.indexer.packages import Packages
-from ctxd.indexer.places import Target, module_of, path_names
+from ctxd.indexer.places import Target, is_folder_module, module_of, path_names
 from ctxd.indexer.resolution import (
     DEFINITION,
     GRADES,
@@ -49,7 +49,7 @@ from ctxd.indexer.text_search import in_order
 from ctxd.indexer.writer import SYMBOLS_REVISION, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from threading import RLock
 
     from ctxd.indexer.database import Database
@@ -118,7 +118,7 @@ class SymbolSearch:
         if not bare:
             return
         rank, path = after
-        packages = Packages(self.root)
+        asked = _Asked(qualifiers, bare, Packages(self.root))
 
         def ordered(files: _Naming | dict[bytes, int], at: int) -> Iterator[bytes]:
             """The files of the scope, those of rank `at` from where the cursor stands on. Lazy: 30,000 looks at a scope take 30 ms."""
@@ -139,14 +139,15 @@ class SymbolSearch:
         if len(code) > RESOLVED_FILES_MAX:  # without the rivals that do not even name what the name was asked to be in
             code = ((one, id_) for one, id_ in code if is_near(one))
         defined = dict(itertools.islice(code, RESOLVED_FILES_MAX + 1))  # more than these resolve nothing
-        resolver = functools.cache(lambda: self._resolver(bare, qualifiers, defined, packages))
-        objects = not qualifiers or all(target.inside == "object" for target in resolver().targets)
+        resolver = functools.cache(lambda: self._resolver(asked, defined))
+        if qualifiers:
+            resolver()  # tells what is meant
         if definitions and rank == 0:
             in_code = (one for one in ordered(named, 0) if not _has_sections(one))
             for found in self._outlines(in_code, named, _DEFINITIONS_ONLY):
                 if stop():
                     return
-                yield from sorted(self._definitions(found, qualifiers, bare, packages, objects=objects))
+                yield from sorted(self._definitions(found, asked))
         if definitions and rank <= _SECTIONS:
             # Their names may hold what parts qualified names (`server.port`, "Read / write"): the whole is a name, too.
             whole = name.strip()
@@ -154,15 +155,15 @@ class SymbolSearch:
             for found in self._outlines(filter(_has_sections, ordered(titled, _SECTIONS)), titled, _DEFINITIONS_ONLY):
                 if stop():
                     return
-                meant = set(self._definitions(found, qualifiers, bare, packages, objects=objects))
+                meant = set(self._definitions(found, asked))
                 if whole != bare:
-                    meant.update(self._definitions(found, [], whole, packages))
+                    meant.update(self._definitions(found, _Asked([], whole, asked.packages)))
                 yield from sorted(replace(one, rank=_SECTIONS) for one in meant)
         if not references:
             return
         naming = functools.cache(lambda: self._files_naming(f"referenced : {_quoted(bare)}"))
         graded = self._graded_files(resolver(), bare, defined, naming)
-        uses = _Uses(resolver(), bare, objects=objects, lines_of=functools.partial(_lines_of, self.root))
+        uses = _Uses(resolver(), asked, functools.partial(_lines_of, self.root))
         not_in_module: set[bytes] = set()  # seen on the way to what imports resolve
         for grade in (IMPORT_RESOLVED, SAME_MODULE):
             at = _rank(grade)
@@ -193,19 +194,23 @@ class SymbolSearch:
                 else:
                     yield from uses.name_only(found, at)
 
-    def _resolver(self, bare: str, qualifiers: list[str], defined: dict[bytes, int], packages: Packages) -> Resolver:
+    def _resolver(self, asked: _Asked, defined: dict[bytes, int]) -> Resolver:
         """For the definitions that are meant and their rivals; where they are very many, no import tells which."""
         if len(defined) > RESOLVED_FILES_MAX:
-            return Resolver(bare, (), packages)
+            return Resolver(asked.bare, (), asked.packages)
+        found = [
+            (outline.path, one)
+            for outline in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY)
+            for one in definitions_named(outline.definitions, asked.bare)
+        ]
+        asked.choose(found)
         targets = []
-        for found in self._outlines(iter(sorted(defined)), defined, _DEFINITIONS_ONLY):
-            for one, is_meant in _named(found, qualifiers, bare, packages):
-                fqn = ".".join([*module_of(found.path), *one.chain, bare])
-                package = packages.of(found.path)
-                targets.append(Target(found.path, tuple(one.chain), fqn, one.inside, is_meant, package))
-        # A key of an object goes by the name of its file only where nothing else is of the asked name.
-        named = [target for target in targets if target.inside != "object"]
-        return Resolver(bare, named if qualifiers and any(target.is_meant for target in named) else targets, packages)
+        for path, one in found:
+            fqn = ".".join([*module_of(path), *one.chain, asked.bare])
+            package = asked.packages.of(path)
+            targets.append(Target(path, tuple(one.chain), fqn, one.inside, asked.means(path, one), package))
+        named = targets if asked.objects else [target for target in targets if target.inside != "object"]
+        return Resolver(asked.bare, named, asked.packages)
 
     def _graded_files(
         self,
@@ -319,13 +324,11 @@ class SymbolSearch:
                     yield _Outline(path, *blobs[id_])
 
     @staticmethod
-    def _definitions(
-        found: _Outline, qualifiers: list[str], bare: str, packages: Packages, *, objects: bool = True
-    ) -> Iterator[Occurrence]:
-        """The definitions in one file that the asked name means; with `objects` keys of objects as well."""
-        for one, is_meant in _named(found, qualifiers, bare, packages):
-            if is_meant and (objects or one.inside != "object"):
-                fqn = ".".join([*module_of(found.path), *one.chain, bare])
+    def _definitions(found: _Outline, asked: _Asked) -> Iterator[Occurrence]:
+        """The definitions in one file that the asked name means."""
+        for one in definitions_named(found.definitions, asked.bare):
+            if asked.means(found.path, one):
+                fqn = ".".join([*module_of(found.path), *one.chain, asked.bare])
                 yield Occurrence(0, found.path, one.line, one.column, "definition", one.kind, fqn, DEFINITION)
 
 
@@ -376,19 +379,11 @@ class _Outline(NamedTuple):
 class _Uses:
     """The uses of one name, file by file."""
 
-    def __init__(
-        self,
-        resolver: Resolver,
-        bare: str,
-        *,
-        objects: bool,
-        lines_of: Callable[[bytes], Sequence[bytes]],
-    ) -> None:
-        """With `objects` keys of objects are among the definitions."""
+    def __init__(self, resolver: Resolver, asked: _Asked, lines_of: Callable[[bytes], Sequence[bytes]]) -> None:
         self.resolver = resolver
-        self.bare = bare
+        self.bare = asked.bare
         self.lines_of = lines_of
-        self.with_keys = not objects and any(target.inside in TYPES for target in resolver.targets)
+        self.with_keys = not asked.objects and any(target.inside in TYPES for target in resolver.targets)
         """Whether keys of objects, `{name: () => 1}`, may be for the member that is meant: they are definitions of their own, too."""
 
     def of(self, found: _Outline) -> list[Occurrence]:
@@ -449,26 +444,53 @@ def split_name(name: str) -> tuple[list[str], str]:
     return (parts[:-1], parts[-1]) if parts else ([], "")
 
 
-def _named(found: _Outline, qualifiers: list[str], bare: str, packages: Packages) -> Iterator[tuple[Named, bool]]:
-    """The definitions of a name in one file, and whether the query means them."""
-    for one in definitions_named(found.definitions, bare):
-        yield one, _qualifies(qualifiers, one.chain, functools.partial(packages.names, found.path))
+class _Asked:
+    """A name as it was asked for: which of the definitions of its last part it means."""
 
+    def __init__(self, qualifiers: list[str], bare: str, packages: Packages) -> None:
+        self.qualifiers = qualifiers
+        self.bare = bare
+        self.packages = packages
+        self.objects = True
+        """Whether it may mean a key of an object, which goes by the name of its file only where nothing else is of the asked name."""
+        self._exactly = False
 
-def _qualifies(qualifiers: list[str], chain: list[str], names: Callable[[], list[str]]) -> bool:
-    """Whether the asked qualifiers name this definition: its enclosing elements from the inside out, without a gap, then
-    names of its file in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
-    """
-    asked = list(qualifiers)
-    for element in reversed(chain):
+    def choose(self, found: Iterable[tuple[bytes, Named]]) -> None:
+        """See which of all definitions fit best: where one is of the asked name without a gap, no other is meant."""
+        fits = [(gaps, one.inside) for path, one in found if (gaps := self._gaps(path, one)) is not None]
+        if self.qualifiers and fits:
+            self.objects = all(inside == "object" for _, inside in fits)
+            self._exactly = any(not gaps for gaps, inside in fits if self.objects or inside != "object")
+
+    def means(self, path: bytes, one: Named) -> bool:
+        gaps = self._gaps(path, one) if self.objects or one.inside != "object" else None
+        return gaps is not None and not (gaps and self._exactly)
+
+    def _gaps(self, path: bytes, one: Named) -> int | None:
+        """How many names the asked qualifiers leave out, None where they are of something else: its enclosing elements are named from
+        the inside out, without a gap, then names of its file in order, gaps allowed (`http.HttpResponse` is `http/response.py`'s).
+        """
+        asked = list(self.qualifiers)
+        for element in reversed(one.chain):
+            if not asked:
+                return 0
+            if asked.pop() != element:
+                return None
         if not asked:
-            return True
-        if asked.pop() != element:
-            return False
-    if not asked:
-        return True
-    remaining = iter(reversed(names()))
-    return all(part in remaining for part in reversed(asked))
+            return 0
+        names = self.packages.names(path)
+        # A file that is only a part of its folder, or stands for it, need not be named: `org.Cart` of `org/Cart.java`.
+        if asked[-1] != names[-1] and (is_folder_module(path) or module_of(path) != path_names(path)):
+            names.pop()
+        if path.endswith(b".go") and len(names) > 1 and names[-1] == names[-2]:  # its package is called as its folder
+            names.pop()
+        gaps = 0
+        while asked and names:
+            if asked[-1] == names.pop():
+                asked.pop()
+            else:
+                gaps += 1
+        return None if asked else gaps
 
 
 def _has_sections(path: bytes) -> bool:

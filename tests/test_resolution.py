@@ -307,3 +307,23 @@ def test_a_key_of_an_object_is_what_its_type_asks_for_and_not_what_its_file_is_c
             "definition": ["src/type.ts:1"],
             "name-only": ["src/options.ts:1"],
         }
+
+
+OLDER = {
+    "cart/__init__.py": "from .price import total\n",
+    "cart/price.py": "def total():\n    return 1\n",
+    "cart/v1/price.py": "def total():\n    return 2\n",
+    "a.py": "from cart import total\ntotal()\n",
+    "b.py": "from cart.v1.price import total\ntotal()\n",
+}
+
+
+def test_a_name_that_is_one_definitions_own_means_no_other(folder, home, workers):
+    write(folder, OLDER)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        found = occurrences(project, "cart.price.total")
+        gapped = occurrences(project, "cart.total")
+    assert found["definition"] == ["cart/price.py:1"]
+    assert found["import-resolved"] == ["a.py:1", "a.py:2", "cart/__init__.py:1"]
+    assert gapped["definition"] == ["cart/price.py:1", "cart/v1/price.py:1"]
