@@ -255,6 +255,11 @@ def definition_count(blob: bytes) -> int:
     return _Definitions(blob).count if blob else 0
 
 
+def first_definition_line(blob: bytes) -> int | None:
+    """The line of the first definition's name, without making any; None where there is none."""
+    return _Definitions(blob).lines[0] if definition_count(blob) else None
+
+
 def unpack_definitions(blob: bytes) -> list[Definition]:
     if not definition_count(blob):
         return []

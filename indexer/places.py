@@ -99,17 +99,18 @@ class Places:
 
     def __init__(self, targets: Iterable[Target]) -> None:
         self.targets = list(targets)
-        self._by_last: dict[str, list[Target]] = {}
-        """By what the last part of an import that means one may be."""
-        for target in self.targets:
-            module = _module(target)
+        self._placed = [(target, _module(target)) for target in self.targets]
+        self._by_last: dict[str, list[tuple[Target, list[str]]]] = {}
+        """Each with its module, by what the last part of an import that means it may be."""
+        for target, module in self._placed:
             for part in {*module[-TAIL_MAX - 1 :], *[*module, *target.chain][-TAIL_MAX - 1 :]}:
-                self._by_last.setdefault(part, []).append(target)
+                self._by_last.setdefault(part, []).append((target, module))
         packages = {(one.path[-3:], one.package) for one in self.targets if one.package is not None}
         self._go = {package for ending, package in packages if ending == b".go"}
         self._crates = {package.name: package for ending, package in packages if ending == b".rs"}
         self._known: dict[tuple[bytes, str, tuple[str, ...], tuple[str, ...]], list[Target]] = {}
         """What was found out before: a project imports the same modules again and again."""
+        self._held: dict[tuple[bytes, str], list[Target]] = {}
 
     def last_parts(self) -> set[str]:
         """What the last part of a module that holds a target may be, as imports and paths write it."""
@@ -140,6 +141,24 @@ class Places:
             known = self._known[key] = [target for target in nearest if target.is_meant]
         return known
 
+    def held_in(self, importer: bytes, module: str) -> list[Target]:
+        """The targets that types hold which `importer` finds in what it calls `module`: of each type those nearest to it."""
+        key = importer if _is_relative(importer, module) else importer[-3:], module
+        if key not in self._held:
+            nearest: dict[tuple[str, ...], tuple[int, list[Target]]] = {}
+            if (asked := self._asked(importer, module, ())) is not None:
+                for target, own in self._candidates(asked[0]):
+                    left_out = _left_out(target, own, *asked, module, target.chain) if len(target.chain) == 1 else None
+                    best, found = nearest.get(target.chain, (TAIL_MAX + 1, []))
+                    if left_out is not None and target.is_held and left_out <= best:
+                        nearest[target.chain] = left_out, [*(found if left_out == best else ()), target]
+            self._held[key] = [target for _, found in nearest.values() for target in found if target.is_meant]
+        return self._held[key]
+
+    def _candidates(self, parts: list[str]) -> list[tuple[Target, list[str]]]:
+        """Targets, each with its module, that a module of these parts may hold. One that is only dots or `crate` has no last part: it is the folder itself."""
+        return self._by_last.get(parts[-1], []) if parts else self._placed
+
     def _nearest(self, importer: bytes, module: str, chain: tuple[str, ...], inline: tuple[str, ...]) -> list[Target]:
         asked = self._asked(importer, module, inline)
         if asked is None:
@@ -147,9 +166,8 @@ class Places:
         parts, base = asked
         best = TAIL_MAX + 1
         found: list[Target] = []
-        # A name that is only dots or `crate` has no last part: it is the folder itself.
-        for target in self._by_last.get(parts[-1], ()) if parts else self.targets:
-            left_out = _left_out(target, parts, base, module, chain)
+        for target, own in self._candidates(parts):
+            left_out = _left_out(target, own, parts, base, module, chain)
             if left_out is None or left_out > best:
                 continue
             if left_out < best:
@@ -203,10 +221,10 @@ def _module(target: Target) -> list[str]:
 
 
 def _left_out(
-    target: Target, parts: list[str], base: list[str] | None, module: str, chain: tuple[str, ...]
+    target: Target, own: list[str], parts: list[str], base: list[str] | None, module: str, chain: tuple[str, ...]
 ) -> int | None:
     """How many components of a target's place an import leaves out at its end: 0 where it names it whole, None where it means another."""
-    place = _module(target)
+    place = own
     whole = parts if base is None else [*base, *parts]
     if chain:
         if target.chain != chain:

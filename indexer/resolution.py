@@ -115,8 +115,8 @@ class Resolver:
         for use in uses:
             grade, found = file.meaning(*use)
             yield (grade, _fqn(found), use) if found else (NAME_ONLY, self.only_fqn, use)
-        for binding in file.aliases:
-            for use in file.uses_of(binding, scopes_of):
+        for binding in file.bound:
+            for use in file.uses_of(binding, scopes_of) if binding.name != self.name else ():
                 if use[2] < MEMBER and use[2] != _IMPORT:
                     yield IMPORT_RESOLVED, binding.target.fqn, use
 
@@ -137,18 +137,18 @@ class _File:
         self.module = self.here or resolver.in_folder(path)
         """Targets in the file's own module."""
         self.bound: list[_Binding] = []
-        """The name itself."""
-        self.aliases: list[_Binding] = []
+        """The name itself, or another for it."""
         self.holders: list[_Binding] = []
         """Modules and types before whose member's name they stand."""
         self.wildcards: list[_Binding] = []
-        self.types: list[_Binding] = []
-        """Types that hold a target, as the file writes them."""
+        self.types: dict[str, list[Target]] = {}
+        """By the types that hold them, as the file writes these."""
         for one in imports:
             self._bind(one, resolver.elements)
         # A type inside a type goes by its bare name in its own file only.
         near_types = [one for one in self.module if one.is_held and (one in self.here or len(one.chain) == 1)]
-        self.types += [_Binding(target.chain[-1], target, 0) for target in near_types]
+        for target in near_types:
+            self.types.setdefault(target.chain[-1], []).append(target)
         bound_at = {binding.line for binding in self.bound}
         self.foreign = [one.line for one in imports if _local_name(one) == self.name and one.line not in bound_at]
         """Lines that import something else by the name."""
@@ -194,7 +194,11 @@ class _File:
             return IMPORT_RESOLVED, [held]
         if found := [one for one in self.module if self.scopes.is_own_member(line, column, one.chain)]:
             return SAME_MODULE, found
-        return self._graded([one.target for one in self.types if self.scopes.is_declared(line, column, one.name)])
+        if not self.types:
+            return NAME_ONLY, []
+        return self._graded(
+            [one for type_ in self.scopes.declared_types(line, column) for one in self.types.get(type_, ())]
+        )
 
     def _of_name(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
         """What a use without anything before it means: the nearest of its file's own definitions, of what its imports bind, of what its
@@ -204,7 +208,8 @@ class _File:
         # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
         is_foreign = any(scopes.reaches(at, line) for at in self.foreign)
         own = scopes.meant_at(line)
-        if not own and (bound := self._reaching(self.bound, line)):
+        named = [one for one in self.bound if one.name == self.name]
+        if not own and (bound := self._reaching(named, line)):
             return IMPORT_RESOLVED, [] if scopes.is_hidden(line, ()) else bound
         if own is not None:
             found = [one for one in self.here if one.chain == own]
@@ -223,7 +228,7 @@ class _File:
             return NAME_ONLY, []
         if is_named_by_path(self.path):
             return self._graded(self._of_path(literal.split("::"), line))
-        return self._graded([one.target for one in self.types if one.name == literal])
+        return self._graded(self.types.get(literal, []))
 
     def _graded(self, found: list[Target]) -> tuple[str, list[Target]]:
         return (SAME_MODULE if found and found[0] in self.module else IMPORT_RESOLVED), found
@@ -256,9 +261,7 @@ class _File:
             return [_Binding(local, target, one.line) for target in self.places.meant(self.path, module, chain, inline)]
 
         if one.name == self.name:
-            self.bound += (found := meant(self.name, one.module))
-            if one.alias and one.alias != self.name:
-                self.aliases += [binding._replace(name=one.alias) for binding in found]
+            self.bound += meant(one.alias or self.name, one.module)
         elif one.name == "default" and one.alias:
             # What a module exports by default has no name of its own to compare with.
             if one.alias == self.name:
@@ -273,8 +276,9 @@ class _File:
                 self.holders += found
             if is_wildcard:
                 self.wildcards += found
-            for element in elements:
-                self.types += meant(element if is_wildcard else f"{local}.{element}", one.module, (element,))
+            for target in self.places.held_in(self.path, one.module):
+                written = target.chain[-1] if is_wildcard else f"{local}.{target.chain[-1]}"
+                self.types.setdefault(written, []).append(target)
         else:
             # `from package import module`, `import {Class} from`: a module or an element that may hold the name.
             local = one.alias or one.name
@@ -282,8 +286,8 @@ class _File:
                 module = without_extension(one.module)
                 self.holders += meant(local, module + _joint(module) + one.name)
             if one.name in elements:
-                self.types += (found := meant(local, one.module, (one.name,)))
-                self.holders += found
+                self.holders += (found := meant(local, one.module, (one.name,)))
+                self.types.setdefault(local, []).extend(binding.target for binding in found)
 
     def _named_on_the_way(self, line: int) -> list[Target]:
         """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""

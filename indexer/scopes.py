@@ -7,13 +7,21 @@ where a use asks for it, and believed only where the name stands at its place: t
 from __future__ import annotations
 
 import bisect
-import functools
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxd.indexer import languages
-from ctxd.indexer.outline import FUNCTIONS, ROLES, TYPES, VARIABLES, definitions_named, owner_parts, unpack_definitions
+from ctxd.indexer.outline import (
+    FUNCTIONS,
+    ROLES,
+    TYPES,
+    VARIABLES,
+    definitions_named,
+    first_definition_line,
+    owner_parts,
+    unpack_definitions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +44,7 @@ _COLON_ENDS_NO_KEY = frozenset({"python"})  # `{key: value}` reads a variable th
 
 _TYPED_LITERALS = frozenset({"go", "rust"})
 """Languages whose literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
-_LITERAL_LINES_MAX = 200  # that a literal or function is looked through
+_LOOKED_THROUGH_MAX = 8_000  # bytes of a function or literal: a line may be a megabyte
 
 _SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
 _STEP_ENDS = ("?.", "!.", ".", "->", "::")
@@ -48,6 +56,14 @@ _DECLARATION = re.compile(
 _NAMELESS = ("",)  # the chain of a function without a name: around nothing that has one
 _ENDS_KEY = re.compile(r"\s*(?::(?![:=])|,|\}|$)")
 _TYPE_BEFORE_BRACE = re.compile(r"((?:\w+\s*(?:\.|::)\s*)*\w+)(?:(?:::)?<[^<>]*>|\[[^\[\]]*\])?$")
+_TYPE_AFTER = re.compile(  # `: &mut shop::Cart`, ` *shop.Cart`, ` := &shop.Cart{`, ` = Cart::new(`
+    r"[?!]?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*((?:\w+(?:\.|::))*?\w+)"
+    r"(?:[ \t]*(?:[{}(<,)\]=;?]|$)|::(?:new|default)\b)",
+    re.MULTILINE,
+)
+_TYPE_BEFORE = re.compile(r"(?<![\w.:])((?:\w+(?:\.|::))*\w+)(?:<[^<>]*>)?[ \t*&]+(?:const[ \t]+)?$")
+_TYPE_ENDS = (" ", "\t", "*", "&")
+_ENDS_DECLARATION = re.compile(r"[ \t]*(?:[,)=;:]|$)", re.MULTILINE)
 _GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
 
 Chain = tuple[str, ...]
@@ -73,6 +89,8 @@ class FileScopes:
         self._uses = uses
         self._read = lines
         self._decoded = 0, ""
+        self._last_steps: tuple[tuple[int, int], list[str]] = (0, 0), []
+        self._declared: dict[tuple[int, tuple[str, ...]], set[str]] = {}
 
     def meant_at(self, line: int) -> Chain | None:
         """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
@@ -124,53 +142,68 @@ class FileScopes:
         sides = self._sides(line, column)
         if self.language not in _TYPED_LITERALS or sides is None or not _ENDS_KEY.match(sides[1]):
             return ""
-        before = sides[0]
-        if before.strip() and not before.rstrip().endswith(("{", ",")):
+        text = self._before(line, column)
+        if sides[0].strip() and not sides[0].rstrip().endswith(("{", ",")):
             return ""
         depth, is_element = 0, False
-        for number in range(line, max(0, line - _LITERAL_LINES_MAX), -1):
-            text = before if number == line else self._lines[number - 1].decode()
-            for at in range(len(text) - 1, -1, -1):
-                if text[at] in ")]}":
-                    depth += 1
-                elif text[at] in "([{":
-                    depth -= 1
-                if depth >= 0:
-                    continue
-                head = text[:at].rstrip()
-                if text[at] != "{":
-                    return ""
-                if is_element or (head and head[-1] not in "{,:"):
-                    found = _TYPE_BEFORE_BRACE.search(head)
-                    return "".join(found[1].split()) if found is not None else ""
-                depth, is_element = 0, True  # the list around says of which type its elements are
+        for at in range(len(text) - 1, -1, -1):
+            if text[at] in ")]}":
+                depth += 1
+            elif text[at] in "([{":
+                depth -= 1
+            if depth >= 0:
+                continue
+            head = text[max(0, at - _SIDE_CHARACTERS_MAX) : at].rstrip()
+            if text[at] != "{":
+                return ""
+            if is_element or (head and head[-1] not in "{,:"):
+                found = _TYPE_BEFORE_BRACE.search(head)
+                return "".join(found[1].split()) if found is not None else ""
+            depth, is_element = 0, True  # the list around says of which type its elements are
         return ""
 
-    def is_declared(self, line: int, column: int, type_: str) -> bool:
-        """Whether the name before the dot of a member is a variable or field that is declared with a type, as that is written: `c Cart`,
-        `c: &Cart`, `c := Cart{`, `Cart c`.
+    def declared_types(self, line: int, column: int) -> set[str]:
+        """What the variable or field before the dot of a member is declared with, as that is written: {"shop.Cart"} of `c *shop.Cart`,
+        `c: &shop.Cart`, `c := shop.Cart{`, `shop.Cart c`; empty where something else stands there.
         """
         steps = self._steps_before(line, column)
         if not steps or len(steps) > 2:
-            return False
+            return set()
         at = self._innermost(line)
+        key = at, tuple(steps)
+        if key not in self._declared:
+            self._declared[key] = self._declared_types(at, steps, line)
+        return self._declared[key]
+
+    def _declared_types(self, at: int, steps: list[str], line: int) -> set[str]:
+        found: set[str] = set()
         if len(steps) == 1 and at >= 0 and self._definitions[at].kind in FUNCTIONS:
             one = self._definitions[at]
-            first = max(one.start_line, line - _LITERAL_LINES_MAX)
-            if _is_typed(steps[0], type_, b"\n".join(self._lines[first - 1 : min(one.end_line, line)]).decode()):
-                return True
-        if not self._is_self(steps[0], line) if len(steps) == 2 else self.language not in _MEMBERS_BY_NAME:
-            return False
-        around = list(self.type_at(line))
-        return any(
-            one.chain == around and _is_typed(steps[-1], type_, self._lines[one.line - 1].decode())
-            for one in definitions_named(self._packed, steps[-1])
-            if one.kind in VARIABLES and one.line <= len(self._lines)
-        )
+            text = b"\n".join(self._lines[one.start_line - 1 : one.end_line])[:_LOOKED_THROUGH_MAX]
+            found = _types_declared(steps[0], text.decode(errors="replace"))
+        if not found and (self._is_self(steps[0], line) if len(steps) == 2 else self.language in _MEMBERS_BY_NAME):
+            around = list(self.type_at(line))
+            for field in definitions_named(self._packed, steps[-1]):
+                if field.kind in VARIABLES and field.chain == around:
+                    found |= _types_declared(steps[-1], self._text(field.line))
+        return found
+
+    def _text(self, line: int) -> str:
+        """A line, as far as it is looked at; "" for one that the file has lost."""
+        return self._lines[line - 1][:_LOOKED_THROUGH_MAX].decode(errors="replace") if line <= len(self._lines) else ""
+
+    def _before(self, line: int, column: int) -> str:
+        """The text before a place, as far as it is looked at."""
+        parts = [self._decoded[1][: column - 1][-_LOOKED_THROUGH_MAX:]]
+        size = len(parts[0])
+        while (line := line - 1) and size < _LOOKED_THROUGH_MAX:
+            parts.append(self._text(line))
+            size += len(parts[-1]) + 1
+        return "\n".join(reversed(parts))
 
     def reaches(self, binding: int, line: int) -> bool:
         """Whether what an import on one line binds is bound on another: an import inside a function or module ends with it."""
-        if self.language not in _IMPORTS_INSIDE:
+        if self.language not in _IMPORTS_INSIDE or binding < (first_definition_line(self._packed) or binding + 1):
             return True
         at = self._innermost(binding)
         while at >= 0 and self._definitions[at].kind not in {*FUNCTIONS, "module"}:
@@ -266,6 +299,11 @@ class FileScopes:
 
     def _steps_before(self, line: int, column: int) -> list[str]:
         """The names before the dot of a member, `["a", "b"]` of `a.b.name`; none where an expression stands there."""
+        if self._last_steps[0] != (line, column):
+            self._last_steps = (line, column), self._read_steps(line, column)
+        return self._last_steps[1]
+
+    def _read_steps(self, line: int, column: int) -> list[str]:
         sides = self._sides(line, column)
         if sides is None:
             return []
@@ -340,13 +378,19 @@ def _depth(line: bytes) -> int:
     return len(line) - len(line.lstrip())
 
 
-@functools.lru_cache(256)
-def _typed(variable: str, type_: str) -> re.Pattern[str]:
-    name, written = re.escape(variable), re.escape(type_)
-    after = rf"(?<![\w.>]){name}(?:\?|!)?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*{written}(?:[ \t]*(?:[{{}}(<,)\]=;?]|$)|::(?:new|default)\b)"
-    before = rf"(?<![\w.:]){written}(?:<[^<>]*>)?[ \t*&]+(?:const\s+)?{name}[ \t]*(?:[,)=;:]|$)"
-    return re.compile(f"{after}|{before}", re.MULTILINE)
-
-
-def _is_typed(variable: str, type_: str, text: str) -> bool:
-    return _typed(variable, type_).search(text) is not None
+def _types_declared(variable: str, text: str) -> set[str]:
+    """What follows or precedes a variable in a text where that declares it, as it is written."""
+    found = set()
+    start = text.find(variable)
+    while start >= 0:
+        end = start + len(variable)
+        before = text[start - 1 : start]
+        if not before or not (before.isalnum() or before in "_.>$"):
+            if after := _TYPE_AFTER.match(text, end):
+                found.add(after[1])
+            if before in _TYPE_ENDS and _ENDS_DECLARATION.match(text, end):
+                line_start = text.rfind("\n", 0, start) + 1
+                head = _TYPE_BEFORE.search(text[max(line_start, start - _SIDE_CHARACTERS_MAX) : start])
+                found.update(head.groups() if head is not None else ())
+        start = text.find(variable, end)
+    return found

@@ -231,7 +231,8 @@ SCOPES = {
     "cart.go": "package cart\n\nfunc (c *Cart) Total() int { return 1 }\n\nfunc (c *Cart) All(o *Other) int {\n\treturn c.Total() + o.Total()\n}\n",
     "cart.ts": "export const query = 1;\n\ntest('a', () => {\n  const query = 2;\n  use(query);\n});\n\ntest('b', (query) => {\n"
     "  use(query);\n});\n\nuse(query);\nuse({ query: 3 });\n",
-    "alias.ts": "import { query as q } from './cart';\n\ntest('a', () => {\n  const q = 2;\n  use(q);\n});\n\nuse(q);\n",
+    "alias.ts": "import { query as q } from './cart';\n\ntest('a', () => {\n  const q = 2;\n  use(q);\n});\n\nuse(q);\n"
+    "const query = 3;\nuse(query);\n",
 }
 
 
