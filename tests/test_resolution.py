@@ -328,3 +328,14 @@ def test_a_name_that_is_one_definitions_own_means_no_other(folder, home, workers
     assert found["definition"] == ["cart/price.py:1"]
     assert found["import-resolved"] == ["a.py:1", "a.py:2", "cart/__init__.py:1"]
     assert gapped["definition"] == ["cart/price.py:1", "cart/v1/price.py:1"]
+
+
+def test_a_line_of_a_megabyte_is_graded_in_time(folder, home, workers):
+    line = "other.total(" + "a" * 30_000 + "); " + "this.total(); " * 20_000
+    write(folder, {"cart.ts": "class Cart {\n  total() {\n" + line + "\n  }\n}\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        call = Call(View(project))
+        answer = TOOLS["find_symbol_occurrences"].call(call, {"symbol_name": "Cart.total", "max_tokens": 2_000})
+        assert not call.timed_out()
+    assert {one["grade"] for one in answer["occurrences"]} == {"definition", "same-module"}
