@@ -27,6 +27,8 @@ class Package(NamedTuple):
     """What an import starts with: `github.com/owner/project/v2`, `my_crate`."""
     folder: bytes
     """Of its outermost module."""
+    roots: tuple[bytes, ...] = ()
+    """Folders of the outermost modules of all crates whose files the manifest names; the others lie where Cargo looks for them."""
 
 
 class Packages:
@@ -91,7 +93,9 @@ def _crate(text: str, folder: bytes) -> Package | None:
         name = manifest["package"]["name"]
         library = manifest.get("lib", {})
         name = library.get("name", name).replace("-", "_")
-        *sources, _ = library.get("path", "/".join(_SOURCES)).split("/")
+        files = [library.get("path", "/".join(_SOURCES))]
+        files += [one["path"] for one in manifest.get("bin", ()) if "path" in one]
+        roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in files]
     except (ValueError, KeyError, TypeError, AttributeError):  # broken, a workspace's, or not what Cargo would read
         return None
-    return Package(name, os.path.join(folder, *map(os.fsencode, sources)))
+    return Package(name, roots[0], tuple(roots))

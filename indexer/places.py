@@ -18,7 +18,7 @@ from ctxd.indexer.outline import FUNCTIONS, module_parts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctxd.indexer.packages import Package
+    from ctxd.indexer.packages import Package, Packages
 
 _FILE_MODULES = frozenset({"__init__", "index", "mod"})  # files that stand for their folder
 _CRATE_ROOTS = frozenset({"lib", "main"})
@@ -97,17 +97,18 @@ def language_of(path: bytes) -> str:
 class Places:
     """Of all definitions of one name."""
 
-    def __init__(self, targets: Iterable[Target]) -> None:
+    def __init__(self, targets: Iterable[Target], packages: Packages) -> None:
         self.targets = list(targets)
+        self._packages = packages
         self._placed = [(target, _module(target)) for target in self.targets]
         self._by_last: dict[str, list[tuple[Target, list[str]]]] = {}
         """Each with its module, by what the last part of an import that means it may be."""
         for target, module in self._placed:
             for part in {*module[-TAIL_MAX - 1 :], *[*module, *target.chain][-TAIL_MAX - 1 :]}:
                 self._by_last.setdefault(part, []).append((target, module))
-        packages = {(one.path[-3:], one.package) for one in self.targets if one.package is not None}
-        self._go = {package for ending, package in packages if ending == b".go"}
-        self._crates = {package.name: package for ending, package in packages if ending == b".rs"}
+        known = {(one.path[-3:], one.package) for one in self.targets if one.package is not None}
+        self._go = {package for ending, package in known if ending == b".go"}
+        self._crates = {package.name: package for ending, package in known if ending == b".rs"}
         self._known: dict[tuple[bytes, str, tuple[str, ...], tuple[str, ...]], list[Target]] = {}
         """What was found out before: a project imports the same modules again and again."""
         self._held: dict[tuple[bytes, str], list[Target]] = {}
@@ -199,7 +200,7 @@ class Places:
         own = [*module_of(importer), *inline]
         first = parts[0] if parts else ""
         if first in OWN_CRATE:
-            return parts[1:], _crate_root(importer)
+            return parts[1:], self._crate_root(importer)
         if first in OWN_MODULE:
             while parts and parts[0] in OWN_MODULE:
                 if parts.pop(0) == "super" and own:
@@ -210,6 +211,18 @@ class Places:
         if self._crates:
             return (parts, own) if parts else None
         return module_parts(module), None  # without a manifest a crate's name tells nothing
+
+    def _crate_root(self, path: bytes) -> list[str]:
+        """The outermost module of the crate that a file of Rust is in: where Cargo looks for one, else where the manifest says."""
+        module = module_of(path)
+        for at, part in enumerate(module):
+            if part == "src":
+                return module[: at + 3] if module[at + 1 : at + 2] == ["bin"] else module[: at + 1]
+            if part in _CRATE_FOLDERS:
+                return module[: at + 2]
+        package = self._packages.of(path)
+        roots = [root for root in package.roots if path.startswith(root + b"/")] if package is not None else []
+        return names_of(max(roots, key=len)) if roots else module[:-1]
 
 
 def _is_relative(importer: bytes, module: str) -> bool:
@@ -274,14 +287,3 @@ def _asked(importer: bytes, module: str) -> tuple[list[str], list[str] | None]:
         if module.startswith(mark):
             return module_parts(module.removeprefix(mark)), None
     return module_parts(module), None
-
-
-def _crate_root(path: bytes) -> list[str]:
-    """The outermost module of the crate that a file of Rust is in, where nothing but folders tell."""
-    module = module_of(path)
-    for at, part in enumerate(module):
-        if part == "src":
-            return module[: at + 3] if module[at + 1 : at + 2] == ["bin"] else module[: at + 1]
-        if part in _CRATE_FOLDERS:
-            return module[: at + 2]
-    return module[:-1]

@@ -60,7 +60,7 @@ class Resolver:
         """`definitions` are all of the name, those that the query means and their rivals."""
         self.name = name
         self.packages = packages
-        self.places = Places(definitions)
+        self.places = Places(definitions, packages)
         self.targets = [target for target in self.places.targets if target.is_meant]
         self.by_path: dict[bytes, list[Target]] = {}
         for target in self.targets:

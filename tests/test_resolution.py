@@ -83,6 +83,13 @@ RUST_TYPES = {
     "src/a.rs": "use crate::cart::{self, Cart};\n\nstruct Other { total: i32 }\n\nfn f(c: &Cart, o: Other) {\n  c.total;\n  o.total;\n"
     "  cart::Cart { total: 1 };\n  let Cart { total } = c;\n  Other { total: 2 };\n}\n",
 }
+NAMED_CRATE = {
+    "Cargo.toml": '[package]\nname = "shop"\n\n[[bin]]\nname = "shop"\npath = "crates/core/main.rs"\n',
+    "crates/core/main.rs": "mod cart;\nmod flags;\n",
+    "crates/core/cart.rs": "pub fn price() {}\n",
+    "crates/core/flags/mod.rs": "pub fn price() {}\n",
+    "crates/core/flags/a.rs": "fn a() {\n  use crate::cart::price as p;\n  p();\n}\n\nfn b(p: fn()) { p() }\n",
+}
 WORKSPACE = {
     "Cargo.toml": '[workspace]\nmembers = ["shop-core", "app"]\n',
     "shop-core/Cargo.toml": '[package]\nname = "shop-core"\n',
@@ -148,6 +155,11 @@ WORKSPACE = {
             """definition shop-core/src/cart.rs:1 | import-resolved app/src/d.rs:3 app/src/main.rs:5 shop-core/src/a.rs:3
             shop-core/src/b.rs:3 | same-module shop-core/src/cart.rs:7""",
         ),
+        (
+            NAMED_CRATE,
+            "cart::price",
+            "definition crates/core/cart.rs:1 | import-resolved crates/core/flags/a.rs:2 crates/core/flags/a.rs:3",
+        ),
         (WORKSPACE, "app::cart::price", "definition app/src/cart.rs:1 | import-resolved app/src/main.rs:4"),
         (
             WORKSPACE,
@@ -178,6 +190,7 @@ WORKSPACE = {
         "go-root",
         "go-package",
         "rust-workspace",
+        "rust-named-crate",
         "rust-rival",
         "rust-variant",
         "go-field",
