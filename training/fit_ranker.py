@@ -173,8 +173,8 @@ def fit_scores(queries, home, *, write):
         weights = _logistic(x, y)
         values = x @ weights
         rights, others = np.sort(values[y == 1]), np.sort(values[y == 0])
-        # Where the share of right results below is that of the others above.
-        cut = min(rights, key=lambda one: abs((rights < one).mean() - (others >= one).mean()))
+        # Where the smaller one of the two shares is largest.
+        cut = max(values, key=lambda one: min((rights >= one).mean(), (others < one).mean()))
         weights[0] += math.log(SURE / (1 - SURE)) - cut
         print(
             f"{kind}: {(rights >= cut).mean():.1%} of {len(rights)} right first results score {SURE} or more,"
