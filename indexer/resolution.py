@@ -110,6 +110,10 @@ class Resolver:
         `scopes_of` says what is visible where of a name and its uses.
         """
         file = _File(self, path, imports, references, scopes_of(self.name, uses))
+        if file.sees_none and not any(role & ~MEMBER == _IMPORT for _, _, role in uses):
+            for use in uses:
+                yield NAME_ONLY, self.only_fqn, use
+            return
         if any(role & MEMBER for _, _, role in uses):
             file.find_holders(scopes_of)
         for use in uses:
@@ -153,6 +157,10 @@ class _File:
         self.foreign = [one.line for one in imports if _local_name(one) == self.name and one.line not in bound_at]
         """Lines that import something else by the name."""
         self._ends: dict[tuple[int, int], Target] = {}
+        self.sees_none = not (
+            self.module or self.bound or self.holders or self.wildcards or self.types or is_named_by_path(path)
+        )
+        """Whether no use, but in an import, can be of a target for more than its name: so it is in most files that use a common one."""
 
     def find_holders(self, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]) -> None:
         """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
