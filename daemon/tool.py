@@ -306,9 +306,10 @@ class Page:
         self.count = 0
         self.truncated = False
         self.place: list[Any] | None = None
-        self._earlier = 0
+        self.earlier = 0
+        """Results of the pages before."""
         if params.cursor is not None:
-            self._earlier, *self.place = read_cursor(params, params.cursor, int, *place)
+            self.earlier, *self.place = read_cursor(params, params.cursor, int, *place)
         self._results_max = results_max
         self._count_max = count_max
         self._left = params.max_tokens * TOKEN_BYTES - self._AROUND_BYTES
@@ -317,7 +318,7 @@ class Page:
     @property
     def total(self) -> int:
         """Results in all, those of earlier pages included."""
-        return self._earlier + self.count
+        return self.earlier + self.count
 
     @property
     def is_full(self) -> bool:
@@ -343,6 +344,10 @@ class Page:
                 self.truncated = True
         return True
 
+    def count_no_more(self) -> None:
+        """There are more than would be counted."""
+        self.count = self._count_max + 1
+
     def tail(
         self,
         *,
@@ -360,9 +365,9 @@ class Page:
         if self.truncated:
             fields["truncated"] = True
         if self.count > len(self.results):
-            fields[cursor] = make_cursor(self.params, [self._earlier + len(self.results), *self._last])
+            fields[cursor] = make_cursor(self.params, [self.earlier + len(self.results), *self._last])
         elif stopped and stopped_at is not None:
-            fields[cursor] = make_cursor(self.params, [self._earlier + self.count, *stopped_at])
+            fields[cursor] = make_cursor(self.params, [self.earlier + self.count, *stopped_at])
         return fields
 
 

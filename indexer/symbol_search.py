@@ -60,6 +60,7 @@ _SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
 _FEW_CONTENTS = 2_000  # are sorted in a millisecond
 _ALL_COLUMNS = "definitions, imports, reference_blob"
+_REFERENCES_ONLY = "substr(definitions, 1, 1), x'', reference_blob"
 _DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on pages of their own
 _SECTIONS = 1  # the rank of headings and keys
 _FAR = len(GRADES) + _SECTIONS  # of uses by name only, in files that do not even name what the name was asked to be in
@@ -193,6 +194,27 @@ class SymbolSearch:
                     yield from (replace(one, rank=at) for one in uses.of(found) if one.grade == NAME_ONLY)
                 else:
                     yield from uses.name_only(found, at)
+
+    def is_used_more(
+        self, name: str, count: int, scope: Scope, stop: Callable[[], bool], *, language: str | None = None
+    ) -> bool:
+        """Whether a name is used more than `count` times, whatever it means there: all of it is among the occurrences.
+
+        Much sooner told than by going through these, which need grades.
+        """
+        bare = split_name(name)[1]
+        files = self._files_naming(f"referenced : {_quoted(bare)}")
+        paths = (
+            one
+            for one in files.in_order()
+            if scope.contains(one) and (language is None or _has_language(one, language))
+        )
+        found = 0
+        for outline in self._outlines(paths, files, _REFERENCES_ONLY):
+            found += len(reference_positions(outline.references, bare))
+            if found > count or stop():
+                break
+        return found > count
 
     def _resolver(self, asked: _Asked, defined: dict[bytes, int]) -> Resolver:
         """For the definitions that are meant and their rivals; where they are very many, no import tells which."""

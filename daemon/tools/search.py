@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ctxd.daemon.text_query import Line, TextQuery, pattern_of
-from ctxd.daemon.tool import Call, Page, Params, ToolError, tool
+from ctxd.daemon.tool import RESULTS_MAX, Call, Page, Params, ToolError, tool
 from ctxd.indexer import languages
 from ctxd.indexer.pattern import Pattern
 from ctxd.indexer.scope import Scope
@@ -227,7 +227,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     rank, place, line, column = page.place or (0, "", 0, 0)
     path = place.encode("latin-1")
     snippets = Snippets(project.root)
-    stopped = False
+    stopped = were_counted = False
     with project.table.noting_changes(project.lock) as noted:
         for found in project.symbols.occurrences(
             params.symbol_name,
@@ -243,6 +243,12 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
                 [found.rank, found.path.decode("latin-1"), found.line, found.column],
             ):
                 break
+            if page.is_full and not were_counted and params.find_references:
+                were_counted = True
+                countable = RESULTS_MAX + page.earlier
+                if project.symbols.is_used_more(params.symbol_name, countable, scope, call.stop, language=language):
+                    page.count_no_more()
+                    break
         else:
             stopped = call.stop()
         with project.lock:

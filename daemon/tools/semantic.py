@@ -226,8 +226,8 @@ class _Ranked(Page):
 
     def __init__(self, params: Any, limit: int) -> None:
         super().__init__(params, results_max=limit)
-        self._skipped = self._earlier
-        self.wanted = self._earlier + limit + 1
+        self._skipped = self.earlier
+        self.wanted = self.earlier + limit + 1
         """One more tells whether there are more."""
         self.room = params.max_tokens * TOKEN_BYTES // _RESULT_SHARE
 
