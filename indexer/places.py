@@ -27,7 +27,7 @@ _FOLDER_MODULES = frozenset(
     {"go", "java", "kotlin", "scala", "csharp", "swift"}
 )  # all files of a folder are one module
 _MEMBERS_ARE_FREE = frozenset({"haskell", "lua"})  # a record's fields are functions, a module's table is the module
-_INCLUDED = frozenset({"c", "cpp"})
+INCLUDED = frozenset({"c", "cpp"})  # what they import is a file, never a folder
 TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
 OWN_CRATE = ("crate", "$crate")  # what a path of Rust starts with, which starts nowhere else
 OWN_MODULE = ("self", "super")
@@ -120,7 +120,7 @@ class Places:
         for target in self.targets:
             if target.is_meant:
                 # What is included is a file, never a folder: `#include <linux/net.h>` has nothing of drivers/net/.
-                tail = 1 if language_of(target.path) in _INCLUDED else TAIL_MAX
+                tail = 1 if language_of(target.path) in INCLUDED else TAIL_MAX
                 parts.update(target.chain[-1:], module_of(target.path)[-tail:])
                 if is_named_by_path(target.path):
                     parts.update((*OWN_CRATE, *OWN_MODULE))  # `use super::*`

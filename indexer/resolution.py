@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts, reference_positions, without_extension
 from ctxd.indexer.places import (
+    INCLUDED,
     OWN_CRATE,
     OWN_MODULE,
     Places,
@@ -70,6 +71,7 @@ class Resolver:
             os.path.dirname(target.path) for target in self.targets if is_folder_module(target.path)
         )
         """Folders all files of which see a target without importing it."""
+        self._headers: dict[str, bool] = {}
         self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
 
     def in_folder(self, path: bytes) -> list[Target]:
@@ -96,6 +98,13 @@ class Resolver:
                 if target.package is not None:
                     found.add(target.package.name)
         return found
+
+    def may_include(self, module: str) -> bool:
+        """Whether a header of this name may hold a target; a project includes the same few again and again."""
+        known = self._headers.get(module)
+        if known is None:
+            known = self._headers[module] = self.places.may_hold(last_part(module))
+        return known
 
     def grades(
         self,
@@ -147,8 +156,10 @@ class _File:
         self.wildcards: list[_Binding] = []
         self.types: dict[str, list[Target]] = {}
         """By the types that hold them, as the file writes these."""
+        including = language_of(path) in INCLUDED
         for one in imports:
-            self._bind(one, resolver.elements)
+            if not including or resolver.may_include(one.module):
+                self._bind(one, resolver.elements)
         # A type inside a type goes by its bare name in its own file only.
         near_types = [one for one in self.module if one.is_held and (one in self.here or len(one.chain) == 1)]
         for target in near_types:
