@@ -28,7 +28,8 @@ The query files in languages/ say what is what through the names of their captur
 Other captures are for the language's rules alone: `sort_out` turns them into these where a word decides what is what.
 
 The order of patterns says nothing but costs: captures of a later one wait while an earlier one that began before them may
-still match, in time that grows with the square (see lua.scm).
+still match, in time that grows with the square (see lua.scm). Anchors end the waiting: `(expression_statement (assignment_expression))`
+without `.` before the child took five times as long as all else in a file that is one call, as jQuery is.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 (export_statement) @outer
 (lexical_declaration) @outer
 (variable_declaration) @outer
-(expression_statement (assignment_expression)) @outer
+(expression_statement . (assignment_expression)) @outer
 
 (function_declaration name: (identifier) @name.function parameters: (_) @parameters) @element
 (generator_function_declaration name: (identifier) @name.function parameters: (_) @parameters) @element

@@ -6,10 +6,7 @@
 (class_declaration declaration_kind: "extension" name: (user_type) @owner) @element
 (protocol_declaration name: (type_identifier) @name.interface) @element
 (enum_entry name: (simple_identifier) @name.constant) @element
-(function_declaration name: [
-  (simple_identifier) (custom_operator) (bang)
-  "==" "!=" "===" "!==" "<" ">" "<=" ">=" "+" "-" "*" "/" "%" "+=" "-=" "*=" "/=" "%=" "++" "--" "~" "|" "&" "^" "<<" ">>"
-] @name.function) @element
+(function_declaration "func" . name: _ @name.function) @element
 (function_declaration "(" @parameters)
 (protocol_function_declaration name: (simple_identifier) @name.method) @element
 (protocol_function_declaration "(" @parameters)
