@@ -42,6 +42,7 @@ import struct
 import zlib
 from array import array
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -264,7 +265,7 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
     if not definition_count(blob):
         return []
     packed = _Definitions(blob)
-    owners = packed.owners() or itertools.repeat("")
+    owners = packed.owners or itertools.repeat("")
     starts, ends, start_bytes, lengths, parameters, modifiers, docs, complexities = packed.rest()
     start_bytes = accumulate(start_bytes)
     return [
@@ -272,7 +273,7 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
             name, KINDS[kind], line, column, line - start, line + end, byte, byte + length, parent - 1, owner, tuple(parameter), tuple(modifier), doc, complexity
         )
         for name, kind, line, column, start, end, byte, length, parent, owner, parameter, modifier, doc, complexity in zip(
-            packed.names(), packed.kinds, packed.lines, packed.columns, starts, ends, start_bytes, lengths, packed.parents, owners, parameters, modifiers, docs, complexities, strict=False
+            packed.names, packed.kinds, packed.lines, packed.columns, starts, ends, start_bytes, lengths, packed.parents, owners, parameters, modifiers, docs, complexities, strict=False
         )
     ]  # fmt: skip
 
@@ -299,7 +300,7 @@ def definitions_named(blob: bytes, name: str) -> list[Named]:
     found = []
     for at in packed.named(name):
         chain: list[str] = []
-        inner, owners = at, packed.owners()
+        inner, owners = at, packed.owners
         inside = ""
         while True:
             if owners and owners[inner]:
@@ -310,7 +311,7 @@ def definitions_named(blob: bytes, name: str) -> list[Named]:
                 break
             inner = parent - 1
             inside = inside or KINDS[packed.kinds[inner]]
-            chain.append(packed.names()[inner])
+            chain.append(packed.names[inner])
         kind = KINDS[packed.kinds[at]]
         if kind == "method" and inside not in TYPES:
             inside = "object"
@@ -323,7 +324,7 @@ def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
     if not definition_count(blob):
         return []
     packed = _Definitions(blob)
-    return list(zip(packed.lines, packed.names(), map(KINDS.__getitem__, packed.kinds), strict=True))
+    return list(zip(packed.lines, packed.names, map(KINDS.__getitem__, packed.kinds), strict=True))
 
 
 def owner_parts(owner: str) -> list[str]:
@@ -395,9 +396,11 @@ class _Definitions:
             counted = at
             at += 1
 
+    @cached_property
     def names(self) -> list[str]:
         return _parted(self._blob[_DEFINITIONS_HEADER.size : self._names_end])
 
+    @cached_property
     def owners(self) -> list[str]:
         """Empty where no definition has one."""
         return _parted(self._blob[self._owners_start : self._owners_start + self._owners_bytes])

@@ -6,6 +6,7 @@ with folders alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _GO_MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
+_MANIFEST_BYTES_MAX = 256 << 10  # the largest written have a tenth; tomllib takes quadratic time for some
 _SOURCES = ("src", "lib.rs")  # Cargo's, where a manifest names no others
 
 
@@ -69,11 +71,17 @@ class Packages:
         except Unreadable:
             return ""
 
+    def _manifest(self, path: bytes) -> str:
+        with contextlib.suppress(OSError):
+            if os.lstat(os.path.join(self.root, path)).st_size <= _MANIFEST_BYTES_MAX:
+                return self._text(path)
+        return ""
+
     def _above(self, folder: bytes, manifest: bytes, read: Callable[[str, bytes], Package | None]) -> Package | None:
         """Of the nearest manifest that names a package, from a folder upwards."""
         key = folder, manifest
         if key not in self._known:
-            found = read(self._text(os.path.join(folder, manifest)), folder)
+            found = read(self._manifest(os.path.join(folder, manifest)), folder)
             if found is None and folder:
                 found = self._above(os.path.dirname(folder), manifest, read)
             self._known[key] = found
@@ -96,6 +104,12 @@ def _crate(text: str, folder: bytes) -> Package | None:
         files = [library.get("path", "/".join(_SOURCES))]
         files += [one["path"] for one in manifest.get("bin", ()) if "path" in one]
         roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in files]
-    except (ValueError, KeyError, TypeError, AttributeError):  # broken, a workspace's, or not what Cargo would read
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # broken, a workspace's, or not what Cargo would read
         return None
     return Package(name, roots[0], tuple(roots))

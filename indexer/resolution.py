@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ctxd.indexer.outline import MEMBER, ROLES, Import, last_part, module_parts, reference_positions, without_extension
 from ctxd.indexer.places import (
@@ -43,6 +44,10 @@ _DOTTED = frozenset({"python", "javascript", "typescript", "tsx", "java", "kotli
 """Languages in which what stands after a dot is a member of what stands before, and no further part of a module's name."""
 _GO_TEST = b"_test.go"  # may be of a package of its own, which sees the folder's by an import only
 _VERSION = re.compile(r"[./]v\d+$")
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class _Binding(NamedTuple):
@@ -128,10 +133,10 @@ class Resolver:
         for use in uses:
             grade, found = file.meaning(*use)
             yield (grade, _fqn(found), use) if found else (NAME_ONLY, self.only_fqn, use)
-        for binding in file.bound:
-            for use in file.uses_of(binding, scopes_of) if binding.name != self.name else ():
+        for name, bindings in file.by_name(file.bound).items():
+            for use, found in file.uses_of(name, bindings, scopes_of) if name != self.name else ():
                 if use[2] < MEMBER and use[2] != _IMPORT:
-                    yield IMPORT_RESOLVED, binding.target.fqn, use
+                    yield IMPORT_RESOLVED, _fqn(found), use
 
 
 class _File:
@@ -160,14 +165,23 @@ class _File:
         for one in imports:
             if not including or resolver.may_include(one.module):
                 self._bind(one, resolver.elements)
+        self._imports_at = _grouped((one.line, one) for one in imports)
+        self._bound_at = _grouped((one.line, one.target) for one in self.bound)
+        self._named = self._scoped(one for one in self.bound if one.name == self.name)
+        self._wild = self._scoped(self.wildcards)
+        self._foreign = {
+            scopes.bound_in(one.line)
+            for one in imports
+            if _local_name(one) == self.name and one.line not in self._bound_at
+        }
+        """Elements within which, -1 for the file, the name is imported as something else."""
+        self._by_chain = _grouped((one.chain, one) for one in self.module)
+        self._by_type = _grouped((one.chain[-1], one) for one in self.module if one.chain)
         # A type inside a type goes by its bare name in its own file only.
-        near_types = [one for one in self.module if one.is_held and (one in self.here or len(one.chain) == 1)]
+        near_types = [one for one in self.module if one.is_held and (self.here or len(one.chain) == 1)]
         for target in near_types:
             self.types.setdefault(target.chain[-1], []).append(target)
-        bound_at = {binding.line for binding in self.bound}
-        self.foreign = [one.line for one in imports if _local_name(one) == self.name and one.line not in bound_at]
-        """Lines that import something else by the name."""
-        self._ends: dict[tuple[int, int], Target] = {}
+        self._ends: dict[tuple[int, int], list[Target]] = {}
         self.sees_none = not (
             self.module or self.bound or self.holders or self.wildcards or self.types or is_named_by_path(path)
         )
@@ -176,22 +190,36 @@ class _File:
     def find_holders(self, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]) -> None:
         """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
         parts = {last_part(one.module) for one in self.imports if not one.name and not one.alias}
-        for holder in self.holders:
-            is_part = language_of(self.path) not in _DOTTED or (holder.name in parts and not self.path.endswith(b".go"))
-            for line, column, role in self.uses_of(holder, scopes_of):
+        for name, holders in self.by_name(self.holders).items():
+            is_part = language_of(self.path) not in _DOTTED or (name in parts and not self.path.endswith(b".go"))
+            for (line, column, role), found in self.uses_of(name, holders, scopes_of):
                 if is_part or not role & MEMBER:
-                    self._ends[line, column + len(holder.name)] = holder.target
+                    self._ends[line, column + len(name)] = found
 
     def uses_of(
-        self, binding: _Binding, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]
-    ) -> Iterator[tuple[int, int, int]]:
-        """The uses of a name that an import binds which no definition or local of the file hides; members of anything are none."""
-        uses = reference_positions(self.references, binding.name)
-        scopes = scopes_of(binding.name, uses)
+        self,
+        name: str,
+        bindings: list[_Binding],
+        scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
+    ) -> Iterator[tuple[tuple[int, int, int], list[Target]]]:
+        """The uses of a name that imports bind which no definition or local of the file hides, and what they mean; members of
+        anything are none.
+        """
+        uses = reference_positions(self.references, name)
+        scopes = scopes_of(name, uses)
+        scoped = self._scoped(bindings)
         for use in uses:
             is_hidden = not use[2] & MEMBER and (scopes.meant_at(use[0]) or scopes.is_hidden(use[0], ()))
-            if not is_hidden and scopes.reaches(binding.line, use[0]):
-                yield use
+            if not is_hidden and (found := self._reaching(scoped, use[0])):
+                yield use, found
+
+    @staticmethod
+    def by_name(bindings: list[_Binding]) -> dict[str, list[_Binding]]:
+        return _grouped((one.name, one) for one in bindings)
+
+    def _scoped(self, bindings: Iterable[_Binding]) -> dict[int, list[Target]]:
+        """What is bound, by the element within which it is, -1 for the whole file: a file may bind a name in thousands of functions."""
+        return _grouped((self.scopes.bound_in(one.line), one.target) for one in bindings)
 
     def meaning(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
         """The targets that a use means, and how sure that is; none where it may mean anything."""
@@ -203,15 +231,15 @@ class _File:
 
     def _of_import(self, line: int) -> list[Target]:
         """The targets that the name means on a line of an import statement, which may import a module of that name instead."""
-        return [one.target for one in self.bound if one.line == line] or self._named_on_the_way(line)
+        return self._bound_at.get(line) or self._named_on_the_way(line)
 
     def _of_member(self, line: int, column: int) -> tuple[str, list[Target]]:
         if is_named_by_path(self.path):  # a module never stands before a dot there
             if (steps := self.scopes.path_before(line, column)) and (found := self._of_path(steps, line)):
                 return self._graded(found)
         elif (held := self._ends.get((line, column - 1)) or self._ends.get((line, column - 2))) is not None:
-            return IMPORT_RESOLVED, [held]
-        if found := [one for one in self.module if self.scopes.is_own_member(line, column, one.chain)]:
+            return IMPORT_RESOLVED, held
+        if found := self._own_members(line, column):
             return SAME_MODULE, found
         if not self.types:
             return NAME_ONLY, []
@@ -219,27 +247,38 @@ class _File:
             [one for type_ in self.scopes.declared_types(line, column) for one in self.types.get(type_, ())]
         )
 
+    def _own_members(self, line: int, column: int) -> list[Target]:
+        """Targets in the file's own module that a member is for what stands before it: their type's name, or `this`."""
+        steps = self.scopes.steps_before(line, column)
+        if not steps:
+            return []
+        around = self.scopes.type_at(line)
+        likely = [
+            *self._by_type.get(steps[-1], ()),
+            *(self._by_chain.get(around, ()) if around[-1:] != (steps[-1],) else ()),
+        ]
+        return [one for one in likely if self.scopes.is_own_member(line, column, one.chain)]
+
     def _of_name(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
         """What a use without anything before it means: the nearest of its file's own definitions, of what its imports bind, of what its
         folder defines and of what wildcards bring; or a field of the literal that it is a key of.
         """
         scopes = self.scopes
         # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
-        is_foreign = any(scopes.reaches(at, line) for at in self.foreign)
+        is_foreign = bool(self._foreign) and not self._foreign.isdisjoint(scopes.around(line))
         own = scopes.meant_at(line)
-        named = [one for one in self.bound if one.name == self.name]
-        if not own and (bound := self._reaching(named, line)):
+        if not own and (bound := self._reaching(self._named, line)):
             return IMPORT_RESOLVED, [] if scopes.is_hidden(line, ()) else bound
         if own is not None:
-            found = [one for one in self.here if one.chain == own]
+            found = self._by_chain.get(own, []) if self.here else []
         else:
-            around = [] if is_foreign else self.module
-            found = [one for one in around if one not in self.here and scopes.sees(line, one.chain, one.inside)]
+            around = [] if is_foreign or self.here else self.module
+            found = [one for one in around if scopes.sees(line, one.chain, one.inside)]
         if found:
             is_other = scopes.is_hidden(line, found[0].chain) or scopes.is_key(line, column, role)
             return SAME_MODULE, [] if is_other else found
-        if own is None and not is_foreign and self.wildcards and not scopes.is_hidden(line, ()):
-            found = self._reaching(self.wildcards, line)
+        if own is None and not is_foreign and self._wild and not scopes.is_hidden(line, ()):
+            found = self._reaching(self._wild, line)
         return (IMPORT_RESOLVED, found) if found else self._of_key(line, column)
 
     def _of_key(self, line: int, column: int) -> tuple[str, list[Target]]:
@@ -252,8 +291,11 @@ class _File:
     def _graded(self, found: list[Target]) -> tuple[str, list[Target]]:
         return (SAME_MODULE if found and found[0] in self.module else IMPORT_RESOLVED), found
 
-    def _reaching(self, bindings: list[_Binding], line: int) -> list[Target]:
-        return [one.target for one in bindings if self.scopes.reaches(one.line, line)]
+    def _reaching(self, scoped: dict[int, list[Target]], line: int) -> list[Target]:
+        """What is bound on a line, of what `_scoped` gives."""
+        if scoped.keys() <= {-1}:
+            return scoped.get(-1, [])
+        return [target for at in self.scopes.around(line) for target in scoped.get(at, ())]
 
     def _of_path(self, steps: list[str], line: int) -> list[Target]:
         """The targets that a path of Rust means; `steps` is what stands before the name: `["cart", "Cart"]` of `cart::Cart::total`."""
@@ -263,16 +305,27 @@ class _File:
             return self.places.meant(self.path, "::".join(steps), (), inline)
         if first == "Self":
             return [one for one in self.here if not rest and one.chain == self.scopes.type_at(line)]
-        reaching = [one for one in self.imports if self.scopes.reaches(one.line, line)]
-        for one in reaching:
-            if one.name != "*" and _local_name(one) == first:
+        scoped = self._imports_by_name
+        around = self.scopes.around(line)
+        for at in around:
+            for one in scoped.get((at, first), ()):
                 whole = "::".join([*filter(None, (one.module, one.name)), *rest])
                 return self.places.meant(self.path, whole, (), self.scopes.modules_at(one.line))
         asked = [("::".join(["self", *steps]), inline), ("::".join(steps), inline)]
         asked += [
-            ("::".join([one.module, *steps]), self.scopes.modules_at(one.line)) for one in reaching if one.name == "*"
+            ("::".join([one.module, *steps]), self.scopes.modules_at(one.line))
+            for at in around
+            for one in scoped.get((at, "*"), ())
         ]
         return next(filter(None, (self.places.meant(self.path, whole, (), around) for whole, around in asked)), [])
+
+    @cached_property
+    def _imports_by_name(self) -> dict[tuple[int, str], list[Import]]:
+        """By the element within which they are, -1 for the file, and the name they bind there."""
+        return _grouped(
+            ((self.scopes.bound_in(one.line), "*" if one.name == "*" else _local_name(one)), one)
+            for one in self.imports
+        )
 
     def _bind(self, one: Import, elements: frozenset[str]) -> None:
         def meant(local: str, module: str, chain: tuple[str, ...] = ()) -> list[_Binding]:
@@ -310,13 +363,19 @@ class _File:
 
     def _named_on_the_way(self, line: int) -> list[Target]:
         """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""
-        for one in self.imports:
-            parts = module_parts(one.module)
-            if one.line == line and self.name in parts:
+        for one in self._imports_at.get(line, ()):
+            if self.name in module_parts(one.module):
                 before = one.module[: one.module.rindex(self.name)].rstrip("./\\:")
                 if before and (found := self.places.meant(self.path, before, (), self.scopes.modules_at(line))):
                     return found
         return []
+
+
+def _grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    groups: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def _fqn(targets: list[Target]) -> str | None:

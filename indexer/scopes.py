@@ -7,6 +7,7 @@ where a use asks for it, and believed only where the name stands at its place: t
 from __future__ import annotations
 
 import bisect
+import operator
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -53,11 +54,12 @@ _ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|
 _DECLARATION = re.compile(
     r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
 )
-_NAMELESS = ("",)  # the chain of a function without a name: around nothing that has one
 _ENDS_KEY = re.compile(r"\s*(?::(?![:=])|,|\}|$)")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_INDENT = re.compile(rb"\s*")
 _TYPE_BEFORE_BRACE = re.compile(r"((?:\w+\s*(?:\.|::)\s*)*\w+)(?:(?:::)?<[^<>]*>|\[[^\[\]]*\])?$")
 _TYPE_AFTER = re.compile(  # `: &mut shop::Cart`, ` *shop.Cart`, ` := &shop.Cart{`, ` = Cart::new(`
-    r"[?!]?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w+|(?:mut|const|new|dyn|impl)\b)*((?:\w+(?:\.|::))*?\w+)"
+    r"[?!]?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w++|(?:mut|const|new|dyn|impl)\b)*((?:\w++(?:\.|::))*?\w++)"
     r"(?:[ \t]*(?:[{}(<,)\]=;?]|$)|::(?:new|default)\b)",
     re.MULTILINE,
 )
@@ -97,7 +99,7 @@ class FileScopes:
         if not self._own:
             return None
         around = self.chain_at(line)
-        visible = [chain for chain, inside in self._own if self._sees(around, chain, inside)]
+        visible = [self._own[around[:size]] for size in range(len(around) + 1) if around[:size] in self._own]
         return max(visible, key=len, default=None)
 
     def sees(self, line: int, chain: Chain, inside: str) -> bool:
@@ -106,11 +108,18 @@ class FileScopes:
 
     def is_hidden(self, line: int, chain: Chain) -> bool:
         """Whether a local of the name, of a function that does not hold `chain`, is what is meant here."""
-        return any(start <= line <= end and function != chain[: len(function)] for start, end, function in self._hiding)
+        functions, blocks = self._hiding
+        at = self._innermost(line) if functions else -1
+        while at >= 0:
+            if at in functions and functions[at] != chain[: len(functions[at])]:
+                return True
+            at = self._definitions[at].parent
+        before = bisect.bisect_right(blocks, line, key=operator.itemgetter(0))
+        return before > 0 and line <= blocks[before - 1][1]
 
     def is_own_member(self, line: int, column: int, chain: Chain) -> bool:
         """Whether the member at this place is taken from the type that `chain` ends with: by `this.`, or by the type's name."""
-        steps = self._steps_before(line, column)
+        steps = self.steps_before(line, column)
         if not steps or not chain:
             return False
         count = min(len(steps), len(chain))
@@ -146,10 +155,10 @@ class FileScopes:
         if sides[0].strip() and not sides[0].rstrip().endswith(("{", ",")):
             return ""
         depth, is_element = 0, False
-        for at in range(len(text) - 1, -1, -1):
+        for at in reversed([bracket.start() for bracket in _BRACKET.finditer(text)]):
             if text[at] in ")]}":
                 depth += 1
-            elif text[at] in "([{":
+            else:
                 depth -= 1
             if depth >= 0:
                 continue
@@ -166,7 +175,7 @@ class FileScopes:
         """What the variable or field before the dot of a member is declared with, as that is written: {"shop.Cart"} of `c *shop.Cart`,
         `c: &shop.Cart`, `c := shop.Cart{`, `shop.Cart c`; empty where something else stands there.
         """
-        steps = self._steps_before(line, column)
+        steps = self.steps_before(line, column)
         if not steps or len(steps) > 2:
             return set()
         at = self._innermost(line)
@@ -201,14 +210,25 @@ class FileScopes:
             size += len(parts[-1]) + 1
         return "\n".join(reversed(parts))
 
-    def reaches(self, binding: int, line: int) -> bool:
-        """Whether what an import on one line binds is bound on another: an import inside a function or module ends with it."""
+    def bound_in(self, binding: int) -> int:
+        """Within which element what an import on a line binds is bound, as `around` has it: an import inside a function or module
+        ends with it. -1 for the whole file.
+        """
         if self.language not in _IMPORTS_INSIDE or binding < (first_definition_line(self._packed) or binding + 1):
-            return True
+            return -1
         at = self._innermost(binding)
         while at >= 0 and self._definitions[at].kind not in {*FUNCTIONS, "module"}:
             at = self._definitions[at].parent
-        return at < 0 or self._definitions[at].start_line <= line <= self._definitions[at].end_line
+        return at
+
+    def around(self, line: int) -> list[int]:
+        """The indices of the elements around a line, from the inside out; -1 for the file at last."""
+        at = self._innermost(line)
+        found = [at]
+        while at >= 0:
+            at = self._definitions[at].parent
+            found.append(at)
+        return found
 
     def modules_at(self, line: int) -> Chain:
         """The modules written out in the file that a line lies in: `mod tests { ... }`."""
@@ -223,7 +243,7 @@ class FileScopes:
     def path_before(self, line: int, column: int) -> list[str]:
         """The names before a name of a path, `["a", "b"]` of `a::b::name`; none where it is no path, or starts with an expression."""
         sides = self._sides(line, column)
-        return self._steps_before(line, column) if sides is not None and sides[0].endswith("::") else []
+        return self.steps_before(line, column) if sides is not None and sides[0].endswith("::") else []
 
     def chain_at(self, line: int) -> Chain:
         """The elements around a line, and those that a definition around it says that it belongs to."""
@@ -242,42 +262,67 @@ class FileScopes:
         return ()
 
     def _sees(self, around: Chain, chain: Chain, inside: str) -> bool:
+        visible_in = self._visible_in(chain, inside)
+        return visible_in is not None and around[: len(visible_in)] == visible_in
+
+    def _visible_in(self, chain: Chain, inside: str) -> Chain | None:
+        """Within what the bare name may mean what lies in `chain`; None for nowhere."""
         if inside in _NO_SCOPES.get(self.language, ()):
-            chain = chain[:-1]
-        elif inside == "object" or (inside in TYPES and inside != "module" and self.language not in _MEMBERS_BY_NAME):
-            return False
-        return around[: len(chain)] == chain
+            return chain[:-1]
+        if inside == "object" or (inside in TYPES and inside != "module" and self.language not in _MEMBERS_BY_NAME):
+            return None
+        return chain
 
     @cached_property
-    def _own(self) -> list[tuple[Chain, str]]:
-        return [(tuple(one.chain), one.inside) for one in definitions_named(self._packed, self.name)]
+    def _own(self) -> dict[Chain, Chain]:
+        """Of the file's own definitions the longest chain, by the one within which it is visible."""
+        own: dict[Chain, Chain] = {}
+        for one in definitions_named(self._packed, self.name):
+            chain = tuple(one.chain)
+            visible_in = self._visible_in(chain, one.inside)
+            if visible_in is not None and len(chain) >= len(own.get(visible_in, ())):
+                own[visible_in] = chain
+        return own
 
     @cached_property
-    def _hiding(self) -> list[tuple[int, int, Chain]]:
-        """First and last line, and chain, of the functions that have a local of the name; of one without a name its chain is the outermost."""
-        found = []
+    def _hiding(self) -> tuple[dict[int, Chain], list[tuple[int, int]]]:
+        """The functions that have a local of the name, by index, each with its chain; and first and last lines of the blocks of
+        functions without a name that have one, in order and apart.
+        """
+        functions: dict[int, Chain] = {}
+        blocks: list[tuple[int, int]] = []
+        last_of: dict[tuple[int, bool], int] = {}
         for line, column, role in self._uses:
-            if role == _WRITE and self._declares(line, column):
-                at = self._innermost(line)
-                while at >= 0 and self._definitions[at].kind not in FUNCTIONS:
-                    at = self._definitions[at].parent
-                if at >= 0:
-                    one = self._definitions[at]
-                    found.append((one.start_line, one.end_line, self._chain(at)))
-                elif self.language not in _ASSIGNING_DECLARES:
-                    found.append((*self._block(line, column), _NAMELESS))
-        return found
+            if role != _WRITE or not self._declares(line, column):
+                continue
+            at = self._innermost(line)
+            while at >= 0 and self._definitions[at].kind not in FUNCTIONS:
+                at = self._definitions[at].parent
+            if at >= 0:
+                if at not in functions:
+                    functions[at] = self._chain(at)
+            elif self.language not in _ASSIGNING_DECLARES:
+                last = self._block_end(line, column, last_of)
+                if blocks and line <= blocks[-1][1]:
+                    blocks[-1] = blocks[-1][0], max(last, blocks[-1][1])
+                else:
+                    blocks.append((line, last))
+        return functions, blocks
 
-    def _block(self, line: int, column: int) -> tuple[int, int]:
-        """First and last line on which a local of a function without a name is visible, told by how lines are indented.
+    def _block_end(self, line: int, column: int, last_of: dict[tuple[int, bool], int]) -> int:
+        """The last line on which a local of a function without a name is visible, told by how lines are indented.
 
-        A variable is visible as far as lines are indented as its own is, a parameter as far as they are indented more.
+        A variable is visible as far as lines are indented as its own is, a parameter as far as they are indented more. `last_of`
+        are the last ends found, by depth: a block has thousands of variables.
         """
         sides = self._sides(line, column)
         if sides is None:
-            return line, line
+            return line
         depth = _depth(self._lines[line - 1])
         is_variable = depth > 0 and _DECLARATION.match(sides[0]) is not None
+        key = depth, is_variable
+        if line <= last_of.get(key, 0):
+            return last_of[key]
         last = line
         while last < len(self._lines):
             text = self._lines[last].strip()
@@ -286,7 +331,8 @@ class FileScopes:
                     break
                 depth, is_variable = below, False  # `) => {` goes on with what the parameters are for
             last += 1
-        return line, last
+        last_of[key] = last
+        return last
 
     def _declares(self, line: int, column: int) -> bool:
         """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
@@ -297,7 +343,7 @@ class FileScopes:
             return False
         return not (_ASSIGNED.match(after) and (not before or before[-1] in ";{})"))
 
-    def _steps_before(self, line: int, column: int) -> list[str]:
+    def steps_before(self, line: int, column: int) -> list[str]:
         """The names before the dot of a member, `["a", "b"]` of `a.b.name`; none where an expression stands there."""
         if self._last_steps[0] != (line, column):
             self._last_steps = (line, column), self._read_steps(line, column)
@@ -309,7 +355,8 @@ class FileScopes:
             return []
         before = sides[0]
         if not before.rstrip().strip("?!.->: \t") and line > 1:
-            before = self._lines[line - 2].decode().rstrip() + before.lstrip()
+            above = self._lines[line - 2].rstrip()[-_SIDE_CHARACTERS_MAX:]
+            before = above.decode(errors="replace") + before.lstrip()
         before = before.rstrip()
         steps: list[str] = []
         while not before.endswith("...") and (end := next((one for one in _STEP_ENDS if before.endswith(one)), "")):
@@ -375,7 +422,8 @@ class FileScopes:
 
 
 def _depth(line: bytes) -> int:
-    return len(line) - len(line.lstrip())
+    found = _INDENT.match(line)  # without a copy of a line that may be a megabyte
+    return found.end() if found is not None else 0
 
 
 def _types_declared(variable: str, text: str) -> set[str]:

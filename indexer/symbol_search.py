@@ -65,6 +65,7 @@ _DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on 
 _SECTIONS = 1  # the rank of headings and keys
 _FAR = len(GRADES) + _SECTIONS  # of uses by name only, in files that do not even name what the name was asked to be in
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
+GRADED_USES_MAX = 50_000  # of one name in one file, beyond which it is generated and they are told by name only
 SNIPPET_CHARS_MAX = 300
 _SAME_NAME = 4  # ranked elements are asked for so many times over, as several may share a name
 
@@ -410,8 +411,10 @@ class _Uses:
 
     def of(self, found: _Outline) -> list[Occurrence]:
         """All uses in one file with their grades, in order."""
-        imports = unpack_imports(found.imports)
         positions = reference_positions(found.references, self.bare)
+        if len(positions) > GRADED_USES_MAX:
+            return self.name_only(found, _rank(NAME_ONLY))
+        imports = unpack_imports(found.imports)
         lines = functools.cache(functools.partial(self.lines_of, found.path))
 
         def scopes_of(name: str, uses: list[tuple[int, int, int]]) -> FileScopes:
