@@ -203,12 +203,13 @@ class FileScopes:
 
     def _before(self, line: int, column: int) -> str:
         """The text before a place, as far as it is looked at."""
-        parts = [self._decoded[1][: column - 1][-_LOOKED_THROUGH_MAX:]]
-        size = len(parts[0])
-        while (line := line - 1) and size < _LOOKED_THROUGH_MAX:
-            parts.append(self._text(line))
-            size += len(parts[-1]) + 1
-        return "\n".join(reversed(parts))
+        own = self._decoded[1][: column - 1][-_LOOKED_THROUGH_MAX:]
+        first, size = line - 1, len(own)
+        while first and size < _LOOKED_THROUGH_MAX:
+            first -= 1
+            size += len(self._lines[first]) + 1
+        above = [one[-_LOOKED_THROUGH_MAX:] for one in self._lines[first : line - 1]]
+        return "\n".join([b"\n".join(above).decode(errors="replace"), own]) if above else own
 
     def bound_in(self, binding: int) -> int:
         """Within which element what an import on a line binds is bound, as `around` has it: an import inside a function or module

@@ -66,6 +66,7 @@ _SECTIONS = 1  # the rank of headings and keys
 _FAR = len(GRADES) + _SECTIONS  # of uses by name only, in files that do not even name what the name was asked to be in
 RESOLVED_FILES_MAX = 100  # files that define a name, beyond which its uses are told by name only
 GRADED_USES_MAX = 50_000  # of one name in one file, beyond which it is generated and they are told by name only
+_MANY_USES = 1_000
 SNIPPET_CHARS_MAX = 300
 _SAME_NAME = 4  # ranked elements are asked for so many times over, as several may share a name
 
@@ -406,11 +407,15 @@ class _Uses:
         self.resolver = resolver
         self.bare = asked.bare
         self.lines_of = lines_of
+        self._kept: dict[tuple[bytes, bytes], list[Occurrence]] = {}
         self.with_keys = not asked.objects and any(target.inside in TYPES for target in resolver.targets)
         """Whether keys of objects, `{name: () => 1}`, may be for the member that is meant: they are definitions of their own, too."""
 
     def of(self, found: _Outline) -> list[Occurrence]:
-        """All uses in one file with their grades, in order."""
+        """All uses in one file with their grades, in order. Each grade of the answer asks anew: many uses are kept."""
+        key = found.path, found.references
+        if key in self._kept:
+            return self._kept[key]
         positions = reference_positions(found.references, self.bare)
         if len(positions) > GRADED_USES_MAX:
             return self.name_only(found, _rank(NAME_ONLY))
@@ -420,7 +425,7 @@ class _Uses:
         def scopes_of(name: str, uses: list[tuple[int, int, int]]) -> FileScopes:
             return FileScopes(found.path, name, found.definitions, uses, lines)
 
-        return sorted(
+        occurrences = sorted(
             [
                 *(
                     _use(found.path, use, grade, fqn)
@@ -431,6 +436,9 @@ class _Uses:
                 *self._keys(found, _rank(NAME_ONLY)),
             ]
         )
+        if len(occurrences) > _MANY_USES:
+            self._kept[key] = occurrences
+        return occurrences
 
     def name_only(self, found: _Outline, rank: int) -> list[Occurrence]:
         """The uses in a file that neither imports the name nor lies where it is defined."""

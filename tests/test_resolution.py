@@ -1,5 +1,7 @@
 """What a use of a name is known to mean: grades of occurrences over small projects with decoys of the same name."""
 
+import time
+
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
@@ -352,3 +354,47 @@ def test_a_line_of_a_megabyte_is_graded_in_time(folder, home, workers):
         answer = TOOLS["find_symbol_occurrences"].call(call, {"symbol_name": "Cart.total", "max_tokens": 2_000})
         assert not call.timed_out()
     assert {one["grade"] for one in answer["occurrences"]} == {"definition", "same-module"}
+
+
+MANY = 8_000
+MANY_OF_A_KIND = {
+    "locals": {"a.js": "function cart() {}\n" + "function f() { let cart = 1; return cart; }\n" * MANY},
+    "blocks": {"a.js": "function cart() {}\nit('', () => {\n" + "  let cart = 1; use(cart);\n" * MANY + "});\n"},
+    "imports inside functions": {
+        "m.py": "def cart(): pass\n",
+        "a.py": "def f():\n    from m import cart\n    return cart()\n" * MANY,
+    },
+    "imports of modules": {
+        "y.ts": "export function cart() {}\n",
+        "a.ts": "import cart, { cart as c } from './z/y/x';\n" * MANY,
+    },
+    "fields": {"a.py": "class C:\n    cart: int\n    def f(self, cart): return self.cart()\n" * MANY},
+    "dots above": {"a.js": "class C { cart() {\nx" + ".a" * 400_000 + "\n.cart(); } }\n"},
+}
+
+
+@pytest.mark.parametrize("files", MANY_OF_A_KIND.values(), ids=MANY_OF_A_KIND)
+def test_a_generated_file_is_graded_in_time(folder, home, workers, files):
+    write(folder, files)
+    with opened(folder, home, workers) as project:
+        ready(project)
+        call = Call(View(project), ends_at=time.monotonic() + 5)
+        answer = TOOLS["find_symbol_occurrences"].call(call, {"symbol_name": "cart", "max_tokens": 200})
+        assert not call.timed_out()
+        assert answer["occurrences"]
+
+
+def test_an_alias_of_an_overloaded_function_is_told_once(folder, home, workers):
+    overloads = "export function cart(x: number): void;\nexport function cart(x: string): void;\nexport function cart(x: any) {}\n"
+    write(folder, {"a.ts": overloads, "b.ts": "import { cart as c } from './a';\nc(1);\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert occurrences(project, "cart")["import-resolved"] == ["b.ts:1", "b.ts:2"]
+
+
+@pytest.mark.parametrize("manifest", ["[package]\nname = 'x'\nx = " + "[" * 100_000, "[" + "a." * 300_000 + "a]\n"])
+def test_a_manifest_that_no_parser_survives_is_passed_over(folder, home, workers, manifest):
+    write(folder, {"Cargo.toml": manifest, "src/lib.rs": "fn cart() {}\nfn f() { cart(); }\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+        assert occurrences(project, "cart")["same-module"] == ["src/lib.rs:2"]
