@@ -11,8 +11,9 @@ import bisect
 import itertools
 import json
 import math
+import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import re2
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 _MORE_MAX = 3  # of one file, that an answer may show beside its best: with 20 of them one file filled a page
 CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
+_MORE_EACH_TIME = 8
+_FETCHED_MAX = CANDIDATE_CHUNKS * _MORE_EACH_TIME**2
 _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100
 _NAMES_MAX = 4  # of a question, that are looked up as definitions
@@ -59,6 +62,9 @@ _PATH_WEIGHT = 0.5  # of a path's words beside a chunk's
 _FEW_DEFINITIONS = 3  # a name defined in more files tells less of each
 _VERSIONS_AFTER = 3
 _PREFIX_SHARE = 0.6
+
+
+_Candidate = TypeVar("_Candidate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +164,18 @@ class SemanticSearch:
     ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
         """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
         asked = _Asked(self, scope, takes)
-        rarity, worded = self._by_words(question, asked.contents)
+        rarity, looked_for = self._looked_for(question)
+        worded = asked.inside(
+            lambda count: self._by_words(looked_for, asked.contents, count), content_of=operator.itemgetter(1)
+        )
         for id_, content_id, score in worded:
             if (one := asked.evidence(content_id)) is not None:
                 one.bm25[id_] = score
         if meaning is not None:
-            near = meaning.nearest(CANDIDATE_CHUNKS, asked.contents)
-            inside = [(one, path) for one in near if (path := asked.path(one.content_id)) is not None]
-            near = [one for one, _ in inside]
-            cosines = meaning.cosines(near, [path for _, path in inside])
+            near = asked.inside(
+                lambda count: meaning.nearest(count, asked.contents), content_of=operator.attrgetter("content_id")
+            )
+            cosines = meaning.cosines(near, [asked.path(one.content_id) or b"" for one in near])
             for cosine, chunk in sorted(zip(cosines, near, strict=True), key=lambda one: -one[0]):
                 if (one := asked.evidence(chunk.content_id)) is not None:
                     one.cosines.append(cosine)
@@ -194,8 +203,8 @@ class SemanticSearch:
         if meaning is not None:
             for near in meaning.nearest(count, asked.contents):
                 found[near.chunk_id] = (near.content_id, near.cosine)
-        _, worded = self._by_words(question, asked.contents)
-        for id_, content_id, _ in worded[:count]:
+        _, looked_for = self._looked_for(question)
+        for id_, content_id, _ in self._by_words(looked_for, asked.contents, CANDIDATE_CHUNKS)[:count]:
             found.setdefault(id_, (content_id, None))
         unknown = [id_ for id_, (_, cosine) in found.items() if cosine is None]
         if meaning is not None and unknown:
@@ -242,10 +251,8 @@ class SemanticSearch:
             updated = connection.execute("SELECT max(embedded_at) FROM embedded WHERE model_id = ?", number).fetchone()
         return dict(by_kind), dict(by_content), updated[0]
 
-    def _by_words(
-        self, question: Question, contents: frozenset[int] | None
-    ) -> tuple[dict[str, float], list[tuple[int, int, float]]]:
-        """How rare the question's parts are; and chunks with its words: chunk id, content id, BM25, best first."""
+    def _looked_for(self, question: Question) -> tuple[dict[str, float], list[str]]:
+        """How rare the question's parts are; and which of its words to look for."""
         with self.database.reader() as connection:
             total = connection.execute("SELECT ifnull(max(id), 0) FROM chunk").fetchone()[0]
             counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), total, connection)
@@ -257,27 +264,32 @@ class SemanticSearch:
             telling = min(1.0, (1 - rarest) / (1 - _COMMON_SHARE))
             whole = sum(rarity.values()) or 1.0
             rarity = {part: telling * one / whole for part, one in rarity.items()}
-            looked_for = _telling(question.words, counts)
-            if not looked_for:
-                return rarity, []
+        return rarity, _telling(question.words, counts)
+
+    def _by_words(
+        self, looked_for: list[str], contents: frozenset[int] | None, count: int
+    ) -> list[tuple[int, int, float]]:
+        """Up to `count` chunks with any of some words: chunk id, content id, BM25, best first."""
+        if not looked_for:
+            return []
+        with self.database.reader() as connection:
             # "+": or FTS5 is asked anew for every rowid, which takes seconds.
             among = (
                 ""
                 if contents is None
                 else "AND +rowid IN (SELECT id FROM chunk WHERE content_id IN (SELECT value FROM json_each(?3)))"
             )
-            rows = connection.execute(
+            return connection.execute(
                 f"""SELECT chunk.id, content_id, score FROM chunk JOIN (
                         SELECT rowid AS id, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) AS score FROM chunk_text
                         WHERE chunk_text MATCH ?1 {among} ORDER BY score DESC LIMIT ?2
                     ) AS best ON best.id = chunk.id ORDER BY score DESC""",
                 (
                     " OR ".join(map(_quoted, looked_for)),
-                    CANDIDATE_CHUNKS,
+                    count,
                     *([] if contents is None else [json.dumps(list(contents))]),
                 ),
             ).fetchall()
-        return rarity, rows
 
     def _counts_of(self, words: Iterable[str], total: int, connection: Any) -> dict[str, int]:
         """How many chunks hold each word, at most COMMON_CHUNKS; `total` tells whether what was counted before still holds."""
@@ -445,6 +457,22 @@ class _Asked:
                 return None
             files = map(self._search.table.files.__getitem__, filter(self._takes or bool, paths))
             return frozenset(file.content.id for file in files if file.content is not None)
+
+    def inside(
+        self, fetch: Callable[[int], list[_Candidate]], content_of: Callable[[_Candidate], int]
+    ) -> list[_Candidate]:
+        """The best candidates that files of the scope hold now, of those that `fetch` gives up to a number of.
+
+        It is asked again for more where too few are left: a file that was edited for an hour leaves hundreds of contents behind,
+        all much alike.
+        """
+        count = CANDIDATE_CHUNKS
+        while True:
+            found = fetch(count)
+            held = [one for one in found if self.path(content_of(one)) is not None]
+            if len(held) >= CANDIDATE_CHUNKS or len(found) < count or count >= _FETCHED_MAX:
+                return held[:CANDIDATE_CHUNKS]
+            count *= _MORE_EACH_TIME
 
     def evidence(self, content_id: int) -> Evidence | None:
         """None where no file of the scope holds the content."""

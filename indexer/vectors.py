@@ -94,7 +94,7 @@ class VectorIndex:
             chosen = np.flatnonzero(np.isin(content_ids, np.fromiter(contents, np.int64, len(contents))))
             chunk_ids, content_ids = chunk_ids[chosen], content_ids[chosen]
         if vectors is None:
-            narrowed = self._narrowed(vector, signs if chosen is None else signs[chosen])
+            narrowed = self._narrowed(vector, signs if chosen is None else signs[chosen], max(NARROWED, 2 * count))
             return self._read(
                 vector, count, dict(zip(chunk_ids[narrowed].tolist(), content_ids[narrowed].tolist(), strict=True))
             )
@@ -106,15 +106,15 @@ class VectorIndex:
         columns = chunk_ids[best].tolist(), content_ids[best].tolist(), cosines[best].tolist(), vectors[best]
         return list(map(Near, *columns))
 
-    def _narrowed(self, vector: Any, signs: Any) -> Any:
-        """The indices of rows whose signs are nearest to those of a vector."""
+    def _narrowed(self, vector: Any, signs: Any, count: int) -> Any:
+        """The indices of the `count` rows whose signs are nearest to those of a vector."""
         import numpy as np
 
-        if len(signs) <= NARROWED:
+        if len(signs) <= count:
             return np.arange(len(signs))
         asked = self._signs_of(vector[np.newaxis])[0]
         apart = sum(np.bitwise_count(signs[:, at] ^ asked[at]) for at in range(signs.shape[1]))
-        return np.argpartition(apart, NARROWED)[:NARROWED]
+        return np.argpartition(apart, count)[:count]
 
     def _read(self, vector: Any, count: int, of_chunk: dict[int, int]) -> list[Near]:
         """The nearest of some chunks (with their contents) by the vectors in the database."""

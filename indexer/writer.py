@@ -36,6 +36,7 @@ BATCH_BYTES_MAX = 4_000_000
 KEEP_UNUSED_SECONDS = 7 * 24 * 3600  # a branch left is often a branch returned to
 KEEP_UNUSED_SHARE = 0.05  # of the text rows in use; the longest unused beyond it are collected at once
 KEEP_UNUSED_ROWS = 200  # kept whatever the share
+KEEP_UNUSED_CHUNKS = 50  # the same of chunks; fewer, as they count where a word's rarity is told
 FREE_SHARE = 0.05  # of the database that may be free pages
 COMMON_PART = 20  # a trigram in more than one row of so many is common
 _INDEXES = ("text_index", "symbol_name", "chunk_text")
@@ -283,16 +284,20 @@ class Writer:
         with self.database.reader() as connection:
             rows = connection.execute("SELECT count(*) FROM text_row").fetchone()[0]
             unused = connection.execute(
-                """SELECT id, last_used, (SELECT count(*) FROM text_row WHERE content_id = content.id) FROM content
+                """SELECT id, last_used, (SELECT count(*) FROM text_row WHERE content_id = content.id), chunk_count FROM content
                    WHERE NOT EXISTS (SELECT 1 FROM file WHERE content_id = content.id) ORDER BY last_used"""
             ).fetchall()
-        kept = sum(count for _, _, count in unused)
+            chunks = connection.execute("SELECT count(*) FROM chunk").fetchone()[0]
+        kept = sum(count for _, _, count, _ in unused)
+        kept_chunks = sum(count for *_, count in unused)
         room = max(int((rows - kept) * KEEP_UNUSED_SHARE), KEEP_UNUSED_ROWS)
+        chunks_room = max(int((chunks - kept_chunks) * KEEP_UNUSED_SHARE), KEEP_UNUSED_CHUNKS)
         doomed = []
-        for id_, last_used, count in unused:
-            if kept <= room and now - last_used <= KEEP_UNUSED_SECONDS:
+        for id_, last_used, count, its_chunks in unused:
+            if kept <= room and kept_chunks <= chunks_room and now - last_used <= KEEP_UNUSED_SECONDS:
                 break
             kept -= count
+            kept_chunks -= its_chunks
             doomed.append(id_)
         deleted = 0
         with self.database.transaction() as connection:

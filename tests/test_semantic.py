@@ -478,3 +478,25 @@ def test_what_every_chunk_holds_is_no_reason_to_call_one_relevant(folder, home, 
         view = View(ready(project))
         assert call(view, "search_code", query="self")["results"] == []
         assert call(view, "search_code", query="Thing7")["results"][0]["file"] == "m7.py"
+
+
+def test_what_a_file_held_before_does_not_push_out_what_others_hold(project, folder):
+    question = "retry a failed request with exponential backoff"
+    write(
+        folder,
+        {
+            "zeta.py": 'def qq(n):\n    """Retry with exponential backoff."""\n    return 2 ** n\n'
+            + "unrelated = 1\n" * 50
+        },
+    )
+    ready(project)
+    for number in range(30):
+        functions = [
+            f'def retry_{at}():\n    """Retry a failed request with exponential backoff, {number}."""\n'
+            + f"    x = {at}\n" * 150
+            for at in range(20)
+        ]
+        write(folder, {"hot.py": "\n".join(functions)})
+        concept(View(project), question)
+    write(folder, {"hot.py": "x = 1\n"})
+    assert paths(concept(View(project), question))[0] == "zeta.py"
