@@ -175,8 +175,10 @@ class _File:
             if _local_name(one) == self.name and one.line not in self._bound_at
         }
         """Elements within which, -1 for the file, the name is imported as something else."""
-        self._by_chain = _grouped((one.chain, one) for one in self.module)
-        self._by_type = _grouped((one.chain[-1], one) for one in self.module if one.chain)
+        # Of those with one name in full the first is as good as all: a generated file has thousands.
+        distinct = {(one.chain, one.fqn): one for one in reversed(self.module)}.values()
+        self._by_chain = _grouped((one.chain, one) for one in distinct)
+        self._by_type = _grouped((one.chain[-1], one) for one in distinct if one.chain)
         # A type inside a type goes by its bare name in its own file only.
         near_types = [one for one in self.module if one.is_held and (self.here or len(one.chain) == 1)]
         for target in near_types:
