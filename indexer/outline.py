@@ -319,6 +319,11 @@ def definitions_named(blob: bytes, name: str) -> list[Named]:
     return found
 
 
+def count_named(blob: bytes, name: str) -> int:
+    """How many definitions of one name there are."""
+    return sum(1 for _ in _Definitions(blob).named(name)) if blob else 0
+
+
 def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
     """Line, name and kind of all definitions, without making them."""
     if not definition_count(blob):

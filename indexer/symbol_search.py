@@ -25,6 +25,7 @@ from ctxd.indexer.outline import (
     VARIABLES,
     Definition,
     Named,
+    count_named,
     definitions_named,
     is_offered,
     is_readable,
@@ -60,7 +61,6 @@ _SEPARATORS = re.compile(r"\.|::|/|#|->|\\")
 _OUTLINES_AT_ONCE = 64
 _FEW_CONTENTS = 2_000  # are sorted in a millisecond
 _ALL_COLUMNS = "definitions, imports, reference_blob"
-_REFERENCES_ONLY = "substr(definitions, 1, 1), x'', reference_blob"
 _DEFINITIONS_ONLY = "definitions, x'', x''"  # references are twice as long, on pages of their own
 _SECTIONS = 1  # the rank of headings and keys
 _FAR = len(GRADES) + _SECTIONS  # of uses by name only, in files that do not even name what the name was asked to be in
@@ -197,23 +197,40 @@ class SymbolSearch:
                 else:
                     yield from uses.name_only(found, at)
 
-    def is_used_more(
-        self, name: str, count: int, scope: Scope, stop: Callable[[], bool], *, language: str | None = None
+    def are_more(
+        self,
+        name: str,
+        count: int,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        definitions: bool,
+        references: bool,
+        language: str | None,
     ) -> bool:
-        """Whether a name is used more than `count` times, whatever it means there: all of it is among the occurrences.
-
-        Much sooner told than by going through these, which need grades.
+        """Whether there are more than `count` occurrences; told much sooner than by going through them, as it needs neither grades nor
+        snippets. Of a qualified name only the uses are counted, which are all among its occurrences.
         """
-        bare = split_name(name)[1]
-        files = self._files_naming(f"referenced : {_quoted(bare)}")
+        qualifiers, bare = split_name(name)
+        kinds = [
+            kind
+            for kind, is_asked in (("defined", definitions and not qualifiers), ("referenced", references))
+            if is_asked
+        ]
+        if not kinds:
+            return False
+        files = self._files_naming(" OR ".join(f"{kind} : {_quoted(bare)}" for kind in kinds))
         paths = (
             one
             for one in files.in_order()
             if scope.contains(one) and (language is None or _has_language(one, language))
         )
         found = 0
-        for outline in self._outlines(paths, files, _REFERENCES_ONLY):
-            found += len(reference_positions(outline.references, bare))
+        for outline in self._outlines(paths, files):
+            if "defined" in kinds:
+                found += count_named(outline.definitions, bare)
+            if references:
+                found += len(reference_positions(outline.references, bare))
             if found > count or stop():
                 break
         return found > count

@@ -243,10 +243,17 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
                 [found.rank, found.path.decode("latin-1"), found.line, found.column],
             ):
                 break
-            if page.is_full and not were_counted and params.find_references:
+            if page.is_full and not were_counted:
                 were_counted = True
-                countable = RESULTS_MAX + page.earlier
-                if project.symbols.is_used_more(params.symbol_name, countable, scope, call.stop, language=language):
+                if project.symbols.are_more(
+                    params.symbol_name,
+                    RESULTS_MAX + page.earlier,
+                    scope,
+                    call.stop,
+                    definitions=params.find_definitions,
+                    references=params.find_references,
+                    language=language,
+                ):
                     page.count_no_more()
                     break
         else:
