@@ -69,15 +69,15 @@ class VectorIndex:
                 kept = None if self._vectors is None else [self._vectors]
                 count = len(self._chunk_ids)
                 while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                    vectors = normalised([row[2] for row in rows])
-                    signs.append(self._signs_of(vectors))
+                    vectors = [row[2] for row in rows]
+                    signs.append(self._signs_of(np.frombuffer(b"".join(vectors), np.int8).reshape(len(rows), -1)))
                     chunk_ids.append(np.array([row[0] for row in rows], np.int64))
                     content_ids.append(np.array([row[1] for row in rows], np.int64))
                     count += len(rows)
+                    if count * self.dimension * 4 > KEPT_BYTES:
+                        kept = None
                     if kept is not None:
-                        kept.append(vectors)
-                        if count * vectors[0].nbytes > KEPT_BYTES:
-                            kept = None
+                        kept.append(normalised(vectors))
             self._signs, self._chunk_ids, self._content_ids = map(np.concatenate, (signs, chunk_ids, content_ids))
             self._vectors = None if kept is None else np.concatenate(kept)
             self._step = latest
