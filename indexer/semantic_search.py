@@ -133,7 +133,7 @@ class SemanticSearch:
         self.lock = lock
         self.symbols = symbols
         self.names = names
-        self._counted: tuple[int, dict[str, int]] = 0, {}
+        self._counted: tuple[int | None, int, dict[str, int]] = None, 0, {}
 
     def ask(
         self,
@@ -254,8 +254,7 @@ class SemanticSearch:
     def _looked_for(self, question: Question) -> tuple[dict[str, float], list[str]]:
         """How rare the question's parts are; and which of its words to look for."""
         with self.database.reader() as connection:
-            total = connection.execute("SELECT ifnull(max(id), 0) FROM chunk").fetchone()[0]
-            counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), total, connection)
+            total, counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), connection)
             rarity = {
                 part: math.log(1 + (max(total, counts[part]) - counts[part] + 0.5) / (counts[part] + 0.5))
                 for part in question.parts
@@ -291,12 +290,13 @@ class SemanticSearch:
                 ),
             ).fetchall()
 
-    def _counts_of(self, words: Iterable[str], total: int, connection: Any) -> dict[str, int]:
-        """How many chunks hold each word, at most COMMON_CHUNKS; `total` tells whether what was counted before still holds."""
-        counted_at, known = self._counted
-        if counted_at != total or len(known) > _COUNTED_MAX:
-            known = {}
-            self._counted = total, known
+    def _counts_of(self, words: Iterable[str], connection: Any) -> tuple[int, dict[str, int]]:
+        """How many chunks there are, and how many hold each word, at most COMMON_CHUNKS. Counted anew once chunks were written."""
+        latest = connection.execute("SELECT max(id) FROM chunk").fetchone()[0]
+        counted_at, total, known = self._counted
+        if counted_at != latest or len(known) > _COUNTED_MAX:
+            total, known = connection.execute("SELECT count(*) FROM chunk").fetchone()[0], {}
+            self._counted = latest, total, known
         counts = {}
         for word in words:
             if word not in known:
@@ -305,7 +305,7 @@ class SemanticSearch:
                     (_quoted(word), COMMON_CHUNKS),
                 ).fetchone()[0]
             counts[word] = known[word]
-        return counts
+        return total, counts
 
     def _by_file_name(
         self, question: Question, asked: _Asked, rarity: dict[str, float], stop: Callable[[], bool]
