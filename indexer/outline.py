@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-import itertools
 import json
 import operator
 import re
@@ -265,7 +264,7 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
     if not definition_count(blob):
         return []
     packed = _Definitions(blob)
-    owners = packed.owners or itertools.repeat("")
+    owners = packed.owners or [""] * packed.count
     starts, ends, start_bytes, lengths, parameters, modifiers, docs, complexities = packed.rest()
     start_bytes = accumulate(start_bytes)
     return [
@@ -273,7 +272,7 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
             name, KINDS[kind], line, column, line - start, line + end, byte, byte + length, parent - 1, owner, tuple(parameter), tuple(modifier), doc, complexity
         )
         for name, kind, line, column, start, end, byte, length, parent, owner, parameter, modifier, doc, complexity in zip(
-            packed.names, packed.kinds, packed.lines, packed.columns, starts, ends, start_bytes, lengths, packed.parents, owners, parameters, modifiers, docs, complexities, strict=False
+            packed.names, packed.kinds, packed.lines, packed.columns, starts, ends, start_bytes, lengths, packed.parents, owners, parameters, modifiers, docs, complexities, strict=True
         )
     ]  # fmt: skip
 

@@ -2,11 +2,7 @@
 
 No types are inferred: `x.get` is graded by what `x` was imported as, not by what it holds. Invariant: a grade above "name-only" says
 that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module where
-the name alone, or what stands before it, means the definition (scopes.py).
-
-A definition's *place* is its module (the components of its path) and then the elements around it. What an import calls a module is
-compared with places, with the components of both; where a package hands on what its modules define, the import names a part of
-the place only.
+the name alone, or what stands before it, means the definition (scopes.py). Which definition an import means is told by its place (places.py).
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ from ctxd.indexer.places import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from ctxd.indexer.packages import Packages
     from ctxd.indexer.places import Target
@@ -165,20 +161,6 @@ class _File:
         for one in imports:
             if not including or resolver.may_include(one.module):
                 self._bind(one, resolver.elements)
-        self._imports_at = _grouped((one.line, one) for one in imports)
-        self._bound_at = _grouped((one.line, one.target) for one in self.bound)
-        self._named = self._scoped(one for one in self.bound if one.name == self.name)
-        self._wild = self._scoped(self.wildcards)
-        self._foreign = {
-            scopes.bound_in(one.line)
-            for one in imports
-            if _local_name(one) == self.name and one.line not in self._bound_at
-        }
-        """Elements within which, -1 for the file, the name is imported as something else."""
-        # Of those with one name in full the first is as good as all: a generated file has thousands.
-        distinct = {(one.chain, one.fqn): one for one in reversed(self.module)}.values()
-        self._by_chain = _grouped((one.chain, one) for one in distinct)
-        self._by_type = _grouped((one.chain[-1], one) for one in distinct if one.chain)
         # A type inside a type goes by its bare name in its own file only.
         near_types = [one for one in self.module if one.is_held and (self.here or len(one.chain) == 1)]
         for target in near_types:
@@ -188,6 +170,46 @@ class _File:
             self.module or self.bound or self.holders or self.wildcards or self.types or is_named_by_path(path)
         )
         """Whether no use, but in an import, can be of a target for more than its name: so it is in most files that use a common one."""
+
+    # What follows is for a file that sees some: most see none, and are asked nothing more.
+
+    @cached_property
+    def _imports_at(self) -> dict[int, list[Import]]:
+        return _grouped((one.line, one) for one in self.imports)
+
+    @cached_property
+    def _bound_at(self) -> dict[int, list[Target]]:
+        return _grouped((one.line, one.target) for one in self.bound)
+
+    @cached_property
+    def _named(self) -> dict[int, list[Target]]:
+        return self._scoped(one for one in self.bound if one.name == self.name)
+
+    @cached_property
+    def _wild(self) -> dict[int, list[Target]]:
+        return self._scoped(self.wildcards)
+
+    @cached_property
+    def _foreign(self) -> set[int]:
+        """Elements within which, -1 for the file, the name is imported as something else."""
+        return {
+            self.scopes.bound_in(one.line)
+            for one in self.imports
+            if _local_name(one) == self.name and one.line not in self._bound_at
+        }
+
+    @cached_property
+    def _distinct(self) -> Collection[Target]:
+        """Of those in its module with one name in full the first, which is as good as all: a generated file has thousands."""
+        return {(one.chain, one.fqn): one for one in reversed(self.module)}.values()
+
+    @cached_property
+    def _by_chain(self) -> dict[tuple[str, ...], list[Target]]:
+        return _grouped((one.chain, one) for one in self._distinct)
+
+    @cached_property
+    def _by_type(self) -> dict[str, list[Target]]:
+        return _grouped((one.chain[-1], one) for one in self._distinct if one.chain)
 
     def find_holders(self, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]) -> None:
         """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
