@@ -17,7 +17,7 @@ from ctxd.daemon.elements import ElementLookup
 from ctxd.indexer import languages
 from ctxd.indexer.decode import Unreadable, content_hash, decode, read_inside
 from ctxd.indexer.elements import FileElements, language_name, type_of
-from ctxd.indexer.semantic_ranking import Question, calibrated, coverage, names_worth, stem_match
+from ctxd.indexer.semantic_ranking import Question, calibrated, coverage, names_worth, signs
 from ctxd.indexer.words import tokens
 
 if TYPE_CHECKING:
@@ -272,9 +272,8 @@ def _score(
         elsewhere = question.is_name and not any(name.lower() in text.lower() for name in question.names)
         told = 0.0 if elsewhere else coverage(question, b"", text, rarity)
         return telling * calibrated(told, hit.cosine, 0.0, 0.0)
-    told = coverage(question, hit.path, text, rarity)
-    told_by_name, covered = stem_match(question, hit.path, rarity)
-    return telling * calibrated(told, hit.cosine, told_by_name * covered, hit.defines)
+    told, name = signs(question, hit.path, text, rarity)
+    return telling * calibrated(told, hit.cosine, name, hit.defines)
 
 
 def _by_file(found: Found) -> dict[bytes, list[ChunkHit]]:

@@ -313,6 +313,14 @@ def coverage(question: Question, path: bytes, text: str, rarity: Mapping[str, fl
     return question.told_by(list(have), rarity)[0]
 
 
+def signs(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> tuple[float, float]:
+    """What `calibrated` weighs of a chunk and its path: how much of the question they tell, and how far the file's name and the
+    question are the same.
+    """
+    told_by_name, covered = stem_match(question, path, rarity)
+    return coverage(question, path, text, rarity), told_by_name * covered
+
+
 def calibrated(told: float, cosine: float | None, name: float, defines: float) -> float:
     """How sure it is that a chunk answers, from 0 to 1: of those that get 0.7 a person would call most relevant.
 

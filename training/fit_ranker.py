@@ -34,7 +34,7 @@ from ctxd.indexer.database import Database
 from ctxd.indexer.decode import decode
 from ctxd.indexer.programs import find_programs
 from ctxd.indexer.scope import Scope
-from ctxd.indexer.semantic_ranking import FEATURES, Question, coverage, features, stem_match
+from ctxd.indexer.semantic_ranking import FEATURES, Question, features, signs
 
 RANKING = Path(__file__).parent.parent / "indexer" / "ranking.json"
 KINDS = ("with_vectors", "without_vectors")
@@ -190,9 +190,8 @@ def fit_scores(queries, home, *, write):
 
 def _signs(project, question, found, hit):
     text = decode((Path(os.fsdecode(project.root)) / os.fsdecode(hit.path)).read_bytes())[1].decode()
-    told = coverage(question, hit.path, "\n".join(text.split("\n")[hit.start_line - 1 : hit.end_line]), found.rarity)
-    by_name, covered = stem_match(question, hit.path, found.rarity)
-    return [1.0, told, by_name * covered, hit.defines, hit.cosine or 0.0]
+    chunk = "\n".join(text.split("\n")[hit.start_line - 1 : hit.end_line])
+    return [1.0, *signs(question, hit.path, chunk, found.rarity), hit.defines, hit.cosine or 0.0]
 
 
 def _logistic(x, y):
