@@ -229,6 +229,7 @@ def _own_status(places: Places, registry: Registry, started: float, hello: dict[
         "text_backend": registry.programs.answering(text, TEXT_BACKENDS),
         "files_backend": registry.programs.answering(files, FILES_BACKENDS),
         "workers": dataclasses.asdict(registry.workers.stats()),
+        "problems": registry.problems(),
     }
 
 

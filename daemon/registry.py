@@ -5,8 +5,7 @@ Invariant: two projects of one repository share one Database object, because one
 
 from __future__ import annotations
 
-import contextlib
-import json
+import glob
 import logging
 import os
 import threading
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import config
 from ctxd.daemon.edit import Editor
+from ctxd.daemon.known_roots import KnownRoots
 from ctxd.daemon.project import Project, database_name, not_there
 from ctxd.daemon.tool import ToolError
 from ctxd.daemon.view import View
 from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer.database import Database, DatabaseError
+from ctxd.indexer.database import Database, DatabaseError, delete_database, roots_of
 from ctxd.indexer.programs import find_programs
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Registry:
         )
         """Apart from those that parse: no search waits for a first pass."""
         self.editor = Editor(places.edits)
+        self.known = KnownRoots(places.registry_file)
         self.projects: dict[bytes, Project] = {}
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
@@ -60,13 +61,16 @@ class Registry:
         self._lock = threading.RLock()
 
     def open_all(self) -> None:
-        """Open every project registered earlier."""
-        for root in self._remembered():
+        """Open every project registered earlier, then delete the databases that none of them uses."""
+        for root in sorted(self.known.all()):
+            if root not in self.known:  # removed meanwhile
+                continue
             try:
                 self.add(os.fsdecode(root))
             except ToolError as error:
                 logger.warning("not opened: %s", error)
                 self._missing[root] = str(error)
+        self._collect_databases()
 
     def add(self, root: str) -> Project:
         """The project at a root, registered and opened if it was not. Raises ToolError."""
@@ -84,8 +88,9 @@ class Registry:
             project = self._make(real)
             self.projects[key] = project
             self._missing.pop(key, None)
-            self._remember()
+            self.known.add(key)
         project.open()
+        self.known.save()
         return project
 
     def view(self, root: str) -> View:
@@ -107,14 +112,16 @@ class Registry:
         key = os.fsencode(os.path.realpath(os.path.expanduser(root)))
         with self._lock:
             project = self.projects.pop(key, None)
-            known = project is not None or key in self._missing
             self._missing.pop(key, None)
-            self._remember()
+            was_known = self.known.discard(key)
+        self.known.save()
         if project is not None:
             project.close()
             with self._lock:
                 self._release(project, forget=True)
-        return known
+        elif was_known:
+            self._collect_databases()
+        return was_known
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
         """Status entries of all projects, or of the one that serves `root`; None where none does."""
@@ -137,6 +144,7 @@ class Registry:
         """Open projects whose folder has come back, or whose settings were mended."""
         with self._lock:
             missing = list(self._missing)
+        self.known.save()  # where the disk was full
         for key in filter(os.path.isdir, missing):
             try:
                 self.add(os.fsdecode(key))
@@ -204,31 +212,36 @@ class Registry:
             del self._databases[name]
             database.close()
             if forget:
-                for suffix in ("", "-wal", "-shm"):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(database.path + suffix)
+                delete_database(database.path)
 
-    def _remembered(self) -> list[bytes]:
-        try:
-            with open(self.places.registry_file, encoding="utf-8") as file:
-                return [os.fsencode(root) for root in json.load(file)]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError) as error:
-            logger.warning(
-                "%s cannot be read (%s); projects register again when used", self.places.registry_file, error
-            )
-            return []
+    def problems(self) -> list[str]:
+        """What is wrong with the list of projects, of no project by itself."""
+        found = [
+            f"the list of projects could not be read and was kept as {path}: add the projects again, then delete it"
+            for path in self.known.aside
+        ]
+        return found + [problem for problem in [self.known.problem] if problem]
 
-    def _remember(self) -> None:
-        roots = sorted(os.fsdecode(root) for root in {*self.projects, *self._missing})
-        temporary = self.places.registry_file + ".new"
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(roots, file, indent=1)
-            os.replace(temporary, self.places.registry_file)
-        except OSError as error:
-            logger.warning("%s not written (%s); projects register again when used", self.places.registry_file, error)
+    def _collect_databases(self) -> None:
+        """Delete the databases that no registered project uses: those of projects removed in the moment of a crash, or that have
+        another one since they became a repository.
+
+        A project whose folder is away keeps its index. While a list of projects waits for somebody to look at it, all are kept.
+        """
+        if self.known.aside:
+            return
+        roots = self.known.all()
+        there = set(filter(os.path.isdir, roots))
+        away = roots - there
+        used = {database_name(os.fsdecode(root)) for root in there}
+        for path in sorted(glob.glob(os.path.join(glob.escape(self.places.databases), "*.db"))):
+            name = os.path.basename(path)
+            if name in used or (away and not away.isdisjoint(roots_of(path) or away)):
+                continue
+            with self._lock:  # nobody opens it meanwhile
+                if name not in self._databases:
+                    logger.info("no project uses %s", path)
+                    delete_database(path)
 
 
 def refuse_too_wide(root: str) -> None:

@@ -177,6 +177,23 @@ class Database:
             self._move_aside(DatabaseError("found while running"))
 
 
+def roots_of(path: str) -> set[bytes] | None:
+    """The folders that a database which is not open serves; None where it cannot tell."""
+    try:
+        with contextlib.closing(_sqlite.connect(path, timeout=_BUSY_MS / 1000)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            return {root for (root,) in connection.execute("SELECT path FROM root")}
+    except DatabaseError:
+        return None
+
+
+def delete_database(path: str) -> None:
+    """Delete a database that is not open."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+
+
 def _migrate(connection: Any) -> None:
     import sqlite_utils
 

@@ -270,6 +270,8 @@ def status(screen: Screen, report: dict[str, Any]) -> None:
     backends = ", ".join(f"{what} from {daemon[key]}" for what, key in BACKENDS if daemon.get(key))
     screen.print(f"daemon  {screen.paint('running', '32')}  {', '.join(facts)}")
     screen.print(f"        {daemon['socket']}" + (f"; {backends}" if backends else ""))
+    for problem in daemon.get("problems") or ():
+        screen.print(f"        {screen.paint('problem', ATTENTION)}: {screen.plain(problem)}")
     if not report["projects"]:
         screen.print("        no projects; `ctxd add` adds one")
     for project in report["projects"]:

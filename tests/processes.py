@@ -31,6 +31,16 @@ class Site:
         } | options
         return subprocess.run([*COMMAND, *arguments], **options)
 
+    def begin(self, *arguments):
+        """As `run`, without waiting; what it prints is thrown away."""
+        return subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     def status(self):
         return json.loads(self.run("status", "--json").stdout)
 

@@ -24,9 +24,7 @@ def registry(home):
 
 def test_a_project_with_a_wrong_setting_is_degraded_and_says_why(registry, folder):
     write(folder, {".ctxd.toml": "sweep_second = 5\n"})
-    registry.projects[os.fsencode(folder)] = None
-    registry._remember()
-    registry.projects.clear()
+    registry.known.add(os.fsencode(folder))
     registry.open_all()
     [entry] = registry.status(str(folder))
     assert entry["state"] == "degraded"

@@ -12,3 +12,13 @@ def site():
         one = Site(Path(base).resolve())
         yield one
         one.close()
+
+
+@pytest.fixture
+def fresh():
+    """A home where no daemon has run, with a project of one file."""
+    with tempfile.TemporaryDirectory(prefix="ctxd-") as base:
+        site = Site(Path(base).resolve())
+        (site.folder / "a.py").write_text("def f(): pass\n")
+        yield site
+        site.close()

@@ -5,21 +5,10 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
 
-from processes import COMMAND, Site, until
-
-
-@pytest.fixture
-def fresh():
-    with tempfile.TemporaryDirectory(prefix="ctxd-") as base:
-        site = Site(Path(base).resolve())
-        (site.folder / "a.py").write_text("def f(): pass\n")
-        yield site
-        site.close()
+from processes import COMMAND, until
 
 
 def test_sigterm_ends_it_cleanly(fresh):
