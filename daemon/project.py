@@ -87,13 +87,19 @@ class Project:
         self.semantic = SemanticSearch(database, self.table, self.lock, self.symbols, self.names)
         self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
         self.scanned = threading.Event()
+        self._after: threading.Thread | None = None
+        self._closing = False
         self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)
 
-    def open(self) -> None:
-        """Begin to list, watch and index; returns at once."""
+    def open(self, after: threading.Thread | None = None) -> None:
+        """Begin to list, watch and index, when `after` has ended; returns at once."""
+        self._after = after
         self._opener.start()
 
     def close(self) -> None:
+        """Wait until nothing of the project runs any more: a listing ends early, a batch of files is written first."""
+        self._closing = True
+        self.watcher.stop()
         if self._opener.ident is not None:
             self._opener.join()
         self.queue.close()
@@ -101,10 +107,14 @@ class Project:
             self.watcher.close()
 
     def _open(self) -> None:
+        if self._after is not None:
+            self._after.join()
         try:
             with self.lock:
                 self.writer.load(self.table)
                 self.watcher.start()
+                if self._closing:
+                    return
                 for content in self.table.contents.values():
                     self.queue.note_content(content)
                 chunked = [content for content in self.table.contents.values() if content.chunks == "chunked"]

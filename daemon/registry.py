@@ -55,6 +55,8 @@ class Registry:
         self.editor = Editor(places.edits)
         self.known = KnownRoots(places.registry_file)
         self.projects: dict[bytes, Project] = {}
+        self._closing: dict[bytes, threading.Thread] = {}
+        """Of projects that were removed and still end. One opened again at the same place waits for it: two would write the same rows."""
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._missing: dict[bytes, str] = {}
         """Registered, but not open: why."""
@@ -89,7 +91,8 @@ class Registry:
             self.projects[key] = project
             self._missing.pop(key, None)
             self.known.add(key)
-        project.open()
+            closing = self._closing.get(key)
+        project.open(after=closing)
         self.known.save()
         return project
 
@@ -108,20 +111,28 @@ class Registry:
         return View(self.add(root))
 
     def remove(self, root: str) -> bool:
-        """Forget a project and its index; whether it was registered."""
+        """Forget a project, and its index when it has ended what it is doing; whether it was registered."""
         key = os.fsencode(os.path.realpath(os.path.expanduser(root)))
         with self._lock:
             project = self.projects.pop(key, None)
             self._missing.pop(key, None)
             was_known = self.known.discard(key)
+            if project is not None:
+                closing = threading.Thread(target=self._forget, args=(key, project), name=f"remove {root}", daemon=True)
+                self._closing[key] = closing
+                closing.start()
         self.known.save()
-        if project is not None:
-            project.close()
-            with self._lock:
-                self._release(project, forget=True)
-        elif was_known:
+        if project is None and was_known:
             self._collect_databases()
         return was_known
+
+    def _forget(self, key: bytes, project: Project) -> None:
+        """Close a removed project, which waits for what it is doing, and delete its index."""
+        project.close()
+        with self._lock:
+            self._release(project, forget=True)
+            if self._closing.get(key) is threading.current_thread():
+                del self._closing[key]
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
         """Status entries of all projects, or of the one that serves `root`; None where none does."""
@@ -162,6 +173,7 @@ class Registry:
     def close(self) -> None:
         with self._lock:
             projects, self.projects = self.projects, {}
+            closing = list(self._closing.values())
         self.editor.close()
         self.workers.close()
         self.matchers.close()
@@ -169,6 +181,8 @@ class Registry:
         for project in projects.values():
             project.close()
             self._release(project, forget=False)
+        for thread in closing:
+            thread.join()
 
     def _make(self, root: str) -> Project:
         try:

@@ -66,6 +66,7 @@ class Watcher:
         self.walker = walker
         self.missing = False
         """Whether the root is not there (deleted, moved, unmounted). The table keeps what it had."""
+        self._stopping = False
         self.overflows = 0
         self._on_dirty = on_dirty
         self._watches_max = watches_max
@@ -167,6 +168,10 @@ class Watcher:
             "last_reconcile_at": _iso(self._last_reconcile),
             "problems": problems,
         }
+
+    def stop(self) -> None:
+        """Have a listing that is under way in another thread end after its round of folders. Call without the lock."""
+        self._stopping = True
 
     def close(self) -> None:
         """Stop following. Idempotent."""
@@ -381,7 +386,7 @@ class Watcher:
 
     def _visit(self, queue: dict[bytes, int], deadline: float | None) -> None:
         """Make the table equal to the disk in each folder queued, adding those below where the visit is deep."""
-        while queue:
+        while queue and not self._stopping:
             batch: dict[bytes, int] = {}
             while queue and len(batch) < (ROUND_FOLDERS if deadline is not None else ROUND_FOLDERS_UNHURRIED):
                 path = next(iter(queue))

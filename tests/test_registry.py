@@ -12,6 +12,7 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.registry import Registry
 from ctxd.daemon.tool import TOOLS, Call, ToolError
 from ctxd.daemon.view import View
+from ctxd.daemon.watcher import Watcher
 from projects import opened, ready, until, write
 
 
@@ -87,26 +88,38 @@ def test_the_state_folder_is_no_project(registry, home):
         registry.add(str(home))
 
 
-def test_a_project_opened_again_while_it_is_removed_keeps_its_index(registry, folder, monkeypatch):
+@pytest.fixture
+def slow_listing(monkeypatch):
+    """Every listing waits for the event that this is."""
+    goes_on = threading.Event()
+    start = Watcher.start
+
+    def wait_and_start(watcher):
+        assert goes_on.wait(30)
+        start(watcher)
+
+    monkeypatch.setattr(Watcher, "start", wait_and_start)
+    return goes_on
+
+
+def test_removing_answers_while_the_project_is_listed(registry, folder, slow_listing):
+    write(folder, {"a.py": "def f(): pass\n"})
+    project = registry.add(str(folder))
+    assert registry.remove(str(folder))
+    assert registry.status(None) == []
+    assert not project.scanned.is_set()
+    slow_listing.set()
+    until(lambda: not os.path.exists(project.database.path))
+    assert not project.scanned.is_set()
+
+
+def test_a_project_opened_again_while_it_is_removed_keeps_its_index(registry, folder, slow_listing):
     write(folder, {"a.py": "def f(): pass\n"})
     first = registry.add(str(folder))
-    until(first.scanned.is_set)
-    closing, opened_again = threading.Event(), threading.Event()
-    close = first.close
-
-    def slow_close():
-        close()
-        closing.set()
-        assert opened_again.wait(30)
-
-    monkeypatch.setattr(first, "close", slow_close)
-    removing = threading.Thread(target=registry.remove, args=(str(folder),))
-    removing.start()
-    assert closing.wait(30)
+    assert registry.remove(str(folder))
     second = registry.add(str(folder))  # as a call of a session that goes on does
-    opened_again.set()
-    removing.join()
     assert second is not first
+    slow_listing.set()
     until(lambda: second.queue.first_pass_done)
     assert second.queue.problem is None
     assert os.path.exists(second.database.path)
@@ -117,4 +130,4 @@ def test_a_removed_project_leaves_no_index_even_where_git_init_came_between(regi
     until(project.scanned.is_set)
     (folder / ".git").mkdir()
     assert registry.remove(str(folder))
-    assert not os.path.exists(project.database.path)
+    until(lambda: not os.path.exists(project.database.path))
