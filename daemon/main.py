@@ -284,11 +284,25 @@ def _log_to(path: str) -> None:
     handler = logging.handlers.RotatingFileHandler(
         path, maxBytes=LOG_BYTES_MAX, backupCount=1, encoding="utf-8", errors="backslashreplace"
     )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.getLogger("ctxd").setLevel(os.environ.get("CTXD_LOG_LEVEL", "INFO").upper())
     if sys.stderr is not None and sys.stderr.isatty():  # `ctxd start --foreground` in a terminal
-        logging.getLogger("ctxd").addHandler(logging.StreamHandler())
+        terminal = logging.StreamHandler()
+        terminal.setFormatter(_LogFormatter())
+        logging.getLogger("ctxd").addHandler(terminal)
+
+
+class _LogFormatter(logging.Formatter):
+    """Names of files are in the log, and may hold what a terminal obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return text if text.isascii() and text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
 
 
 def _raise_open_files() -> None:

@@ -6,9 +6,10 @@ A client connects to the Unix socket and sends one *hello* line of JSON:
 
 The daemon answers one line, `{"ctxd": 1, "version", "build", "pid", "ok": true, ...}` or `{..., "ok": false, "error", "hint"}`.
 Where `want` is "mcp", the socket speaks plain MCP (one JSON-RPC message a line) from there on. Every other want is a question
-that the answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "why", "outline", "edits",
-"undo", "languages", "config", "model".
-`add` may be answered by several lines. There is no second RPC protocol.
+that one answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "why", "outline", "edits",
+"undo", "languages", "config", "model". They are for people's verbs; MCP has no place for them.
+
+No line is longer than LINE_BYTES_MAX. Whoever reads a longer one drops it and answers the error of `refusal`; the session goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ import sys
 
 PROTOCOL = 1
 VERSION = "0.1.0"
+
+LINE_BYTES_MAX = 64 << 20  # a longer message is an attack or a mistake
+LINE_END_BYTES = (
+    1024  # of a line that is too long, so much is kept of its head and of its tail: a request's id is there
+)
+INVALID_REQUEST = -32600  # of JSON-RPC
 
 SOCKET_PATH_BYTES_MAX = 103  # sun_path holds 104 bytes on macOS (108 on Linux), one of them the final NUL
 
@@ -115,6 +122,37 @@ def make_private_folder(path: str) -> None:
         raise PermissionError(f"{path} belongs to another user; set CTXD_HOME to a folder of your own")
     if status.st_mode & 0o077:
         os.chmod(path, 0o700)
+
+
+def refusal(head: bytes, tail: bytes, line_bytes: int) -> bytes:
+    """The JSON-RPC error line that answers a line of `line_bytes`, of which only the head and the tail were kept."""
+    import json
+
+    message = f"The message has {line_bytes:,} bytes; a line may have {LINE_BYTES_MAX:,}."
+    error = {"code": INVALID_REQUEST, "message": message, "data": {"hint": "Send less at once, or in parts."}}
+    return json.dumps({"jsonrpc": "2.0", "id": _id_of_long_line(head, tail), "error": error}).encode() + b"\n"
+
+
+def _id_of_long_line(head: bytes, tail: bytes) -> str | int | None:
+    """The id of a request, where only short members stand between it and an end of the line: so hosts write it.
+
+    An `id` found so is a member of the message itself and of nothing inside it. None for a host's own answer: its id is
+    one of the daemon's.
+    """
+    import json
+    import re
+
+    short = rb'\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*'
+    id_ = rb'\s*"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.)*")\s*'
+    at_head = re.match(rb"\s*\{(?:" + short + rb",)*" + id_ + rb",", head)
+    at_tail = re.search(rb"," + id_ + rb"(?:," + short + rb")*\}\s*$", tail)
+    found = at_head or at_tail
+    if found is None or not (b'"method"' in head or b'"method"' in tail):
+        return None
+    try:
+        return json.loads(found[1])
+    except ValueError:
+        return None
 
 
 _CODE_FOLDERS = (

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer message is an attack or a mistake
 HELLO_BYTES_MAX = 1024 * 1024
 HELLO_SECONDS = 10.0
 SCAN_SECONDS = 8.0  # a call made while a project is first listed waits this long for the list
@@ -145,6 +144,10 @@ class Connections:
         await stream.send(json.dumps(line).encode() + b"\n")
 
 
+class LongLineError(ValueError):
+    """A line is beyond the limit."""
+
+
 class Lines:
     """The lines of a byte stream."""
 
@@ -152,17 +155,31 @@ class Lines:
         self._stream = stream
         self._held = bytearray()
 
-    async def next(self, bytes_max: int = LINE_BYTES_MAX) -> bytes:
-        """The next line without its end. Raises anyio.EndOfStream, and ValueError for one beyond `bytes_max`."""
+    async def next(self, bytes_max: int = protocol.LINE_BYTES_MAX) -> bytes:
+        """The next line without its end. Raises anyio.EndOfStream, and LongLineError: `drop` goes on after that line."""
         searched = 0
         while (end := self._held.find(b"\n", searched)) < 0:
             searched = len(self._held)
             if searched > bytes_max:
-                raise ValueError(f"a message is longer than {bytes_max} bytes")
+                raise LongLineError(f"a message is longer than {bytes_max} bytes")
             self._held += await self._stream.receive(_READ_BYTES)
         line = bytes(self._held[:end])
         del self._held[: end + 1]
         return line
+
+    async def drop(self) -> bytes:
+        """Read on to the end of a line that is too long, without keeping it. Returns the error that answers it."""
+        kept = protocol.LINE_END_BYTES
+        head, line_bytes = bytes(self._held[:kept]), len(self._held)
+        while (end := self._held.find(b"\n")) < 0:
+            self._held = self._held[-kept:]
+            data = await self._stream.receive(_READ_BYTES)
+            self._held += data
+            line_bytes += len(data)
+        line_bytes -= len(self._held) - end
+        tail = bytes(self._held[max(0, end - kept) : end])
+        del self._held[: end + 1]
+        return protocol.refusal(head, tail, line_bytes)
 
 
 class Session:
@@ -212,6 +229,11 @@ class Session:
                 while True:
                     try:
                         line = await lines.next()
+                    except LongLineError:
+                        refusal = await lines.drop()
+                        async with sending:
+                            await stream.send(refusal)
+                        continue
                     except (anyio.EndOfStream, anyio.BrokenResourceError, ConnectionError):
                         return
                     if not line.strip():

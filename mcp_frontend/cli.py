@@ -33,6 +33,7 @@ def main() -> int:
 def _run(arguments: list[str]) -> int:
     import os
 
+    from ctxd.mcp_frontend import render
     from ctxd.mcp_frontend.client import CallError
     from ctxd.mcp_frontend.launch import DaemonError
 
@@ -51,7 +52,7 @@ def _run(arguments: list[str]) -> int:
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
             return PIPE_CLOSED
-        print(f"ctxd: {error}", file=sys.stderr)
+        render.complain(f"ctxd: {error}")
         return options.error_status
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -61,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from ctxd.daemon import protocol
-    from ctxd.mcp_frontend import model_verbs, verbs
+    from ctxd.mcp_frontend import model_verbs, render, verbs
 
     def _layout(prog: str) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(prog, max_help_position=HELP_COLUMN)
@@ -77,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
 
         def error(self, message: str) -> NoReturn:
             self.print_usage(sys.stderr)
-            self.exit(self.error_status, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+            render.complain(f"{self.prog}: {message}; see `{self.prog} --help`")
+            self.exit(self.error_status)
 
     top = Parser(prog="ctxd", description="Exact text search, symbols and file names of your projects, always fresh.")
     top.add_argument("-V", "--version", action="version", version=f"ctxd {protocol.VERSION}")
@@ -319,6 +321,8 @@ back-references, and case matters.
 
 Searched is every text file that is not hidden, as ripgrep does, and hidden ones that a PATH names. A line of more
 than 500 characters is shown around its match. Put -- before a PATTERN that starts with a dash.
+
+Control characters are shown as \\x1b and the like: in names always, in lines on a terminal. A pipe gets lines as they are.
 
 Exit status: 0 found; 1 nothing found; 2 error."""
 

@@ -19,7 +19,7 @@ from ctxd.daemon import protocol
 from ctxd.mcp_frontend import render
 from ctxd.mcp_frontend.client import ask
 from ctxd.mcp_frontend.launch import DaemonError, Launcher, hello
-from ctxd.mcp_frontend.verbs import fields_of, print_json, restart
+from ctxd.mcp_frontend.verbs import fields_of, restart
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,7 @@ OWN = (
 def list_models(options: argparse.Namespace) -> int:
     models = _known()
     if options.json:
-        print_json({"models": models})
+        render.print_json({"models": models})
         return 0
     screen = render.Screen()
     rows = [("model", "dimension", "size", "here", "description")]
@@ -59,7 +59,7 @@ def use(options: argparse.Namespace) -> int:
     name = _checked(options.name)
     path = protocol.places().settings_file
     _write_setting(path, name)
-    print(f"model = {json.dumps(name)} in {path}")
+    render.say(f"model = {json.dumps(name)} in {path}")
     connection = Launcher().open(hello("status"), start=False)
     if connection is not None:
         connection.close()
@@ -73,7 +73,7 @@ def pull(options: argparse.Namespace) -> int:
     if name in WITHOUT_FILES or name.startswith(("path:", "openai:")):
         raise DaemonError(f"{name} has nothing to fetch.", "`ctxd model list` shows what can be fetched.")
     _fetch(name)
-    print(f"{name} is here")
+    render.say(f"{name} is here")
     ask("model", start=False, retry=True)
     return 0
 
@@ -81,20 +81,20 @@ def pull(options: argparse.Namespace) -> int:
 def status(options: argparse.Namespace) -> int:
     answer = (ask("model", **fields_of(options)) or {})["model"]
     if options.json:
-        print_json(answer)
+        render.print_json(answer)
         return 0
     screen = render.Screen()
-    screen.print(screen.paint(screen.plain(answer["root"]), render.BOLD))
-    screen.print(f"  wanted     {screen.plain(answer['wanted'])}")
+    screen.print(render.Painted(answer["root"], render.BOLD))
+    screen.print(f"  wanted     {answer['wanted']}")
     dimension = f", {answer['dimension']} dimensions" if answer["dimension"] else ""
-    screen.print(f"  answering  {screen.plain(answer['answering'] or 'none')}{dimension}")
+    screen.print(f"  answering  {answer['answering'] or 'none'}{dimension}")
     screen.print(f"  embedded   {answer['embedded']:,} of {answer['chunks']:,} chunks")
     progress = answer["progress"]
     if progress["done"] < progress["total"]:
         left = f", {render.duration(progress['eta_seconds'])} left" if progress["eta_seconds"] else ""
         screen.print(f"  progress   {progress['done']:,}/{progress['total']:,} files{left}")
     if answer["problem"]:
-        screen.print(f"  {screen.paint('problem', render.ATTENTION)}: {screen.plain(answer['problem'])}")
+        screen.print("  ", render.Painted("problem", render.ATTENTION), f": {answer['problem']}")
     return 0
 
 
@@ -192,4 +192,4 @@ def _tell_if_overridden(name: str, options: argparse.Namespace) -> None:
     settings = (ask("config", **fields_of(options)) or {})["settings"]
     row = next(one for one in settings if one["key"] == "model")
     if row["value"] != name:
-        print(f"ctxd: in this project {row['source']} says {row['value']}, and wins", file=sys.stderr)
+        render.complain(f"ctxd: in this project {row['source']} says {row['value']}, and wins")

@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 import os
 import select
+import sys
 import time
 from collections import deque
 
+from ctxd.daemon import protocol
 from ctxd.mcp_frontend.launch import Connection, DaemonError, Launcher, hello, project_of
 
 TYPE_CHECKING = False  # importing `typing` costs 2 ms
@@ -62,25 +64,54 @@ class Request:
 class Lines:
     """Cuts a stream into lines without their newline. An unfinished line is kept in pieces: joining is linear in its length."""
 
-    __slots__ = ("_pieces",)
+    __slots__ = ("_bytes", "_bytes_max", "_head", "_pieces", "_refused")
 
-    def __init__(self) -> None:
+    def __init__(self, bytes_max: int = sys.maxsize) -> None:
+        """A line above `bytes_max` is dropped as it comes in; `refused` has the answer to it."""
+        self._bytes_max = bytes_max
         self._pieces: list[bytes] = []
+        self._bytes = 0
+        self._head: bytes | None = None
+        """The head of a line that is too long; its tail is all that `_pieces` holds."""
+        self._refused: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        first, newline, _ = data.partition(b"\n")
-        self._pieces.append(first)
+        first, newline, rest = data.partition(b"\n")
+        self._keep(first)
         if not newline:
             return []
-        lines = data[len(first) + 1 :].split(b"\n")
-        lines.insert(0, b"".join(self._pieces))
-        self._pieces = [lines.pop()]
-        return lines
+        lines = rest.split(b"\n")
+        last = lines.pop()
+        whole = self._whole()
+        self._keep(last)
+        return lines if whole is None else [whole, *lines]
 
     def rest(self) -> bytes:
-        rest = b"".join(self._pieces)
-        self._pieces = []
-        return rest
+        """What has come of an unfinished line, which is none any more."""
+        return self._whole() or b""
+
+    def refused(self) -> list[bytes]:
+        """The answers to the lines that were too long, since this was last asked."""
+        refused, self._refused = self._refused, []
+        return refused
+
+    def _keep(self, piece: bytes) -> None:
+        self._bytes += len(piece)
+        self._pieces.append(piece)
+        if self._bytes > self._bytes_max:
+            joined = b"".join(self._pieces)
+            if self._head is None:
+                self._head = joined[: protocol.LINE_END_BYTES]
+            self._pieces = [joined[-protocol.LINE_END_BYTES :]]
+
+    def _whole(self) -> bytes | None:
+        """The line that ends here, None for one that was too long."""
+        line: bytes | None = b"".join(self._pieces)
+        if self._head is not None:
+            self._refused.append(protocol.refusal(self._head, line, self._bytes))
+            line = None
+        self._pieces, self._bytes, self._head = [], 0, None
+        return line
 
 
 class Relay:
@@ -91,7 +122,7 @@ class Relay:
         self._launcher = Launcher(self._wait_for_daemon)
         self._connection: Connection | None = None
         self._failure: tuple[float, DaemonError] | None = None
-        self._host_lines = Lines()
+        self._host_lines = Lines(protocol.LINE_BYTES_MAX)
         self._daemon_lines = Lines()
         self._to_host = bytearray()
         self._to_daemon: deque[tuple[bytes, Request | None]] = deque()
@@ -191,6 +222,8 @@ class Relay:
         else:
             lines = [self._host_lines.rest()]
             self._leave_at = time.monotonic() + LAST_ANSWERS_S
+        for refusal in self._host_lines.refused():
+            self._to_host += refusal
         for line in lines:
             if line.strip():
                 self._from_host(line)

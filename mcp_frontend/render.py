@@ -1,31 +1,38 @@
 """Answers as people read them: grouped and coloured on a terminal, one `path:line:text` a line in a pipe.
 
-Invariant: colours and control codes are written to a terminal only, and a file's own control characters never reach one.
+Invariant: all that a verb says to a person passes through `Screen.print`, and there every control character that is not ours is
+made visible (`\\x1b`). Colours and control codes of ours are written to a terminal only. One thing passes as it is: a `Line` that
+`ctxd search` found, on its way into a pipe, where a program wants what the file holds, as ripgrep gives it.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import sys
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from ctxd.mcp_frontend.launch import working_folder
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator
 
 BAR_CELLS = 24
 ANSWER_LINES, ANSWER_COLUMNS = 12, 300
 HIGHLIGHT_SECONDS = 0.2  # for one line, then lines stay as they are
-CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
+CONTROL_CHARACTERS = re.compile(
+    "[\0-\x08\n-\x1f\x7f-\x9f"  # all but the tab; some terminals take 0x9b for ESC [
+    "\udc80-\udc9f"  # the same bytes in a name that is not UTF-8
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"  # these change the direction of text, or its lines
+)
 CLEAR_LINE = "\r\x1b[K"
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
-STATE_COLOURS = {"ready": "32", "degraded": "31", "missing": "31"}
-PATH, LINE_NUMBER, MATCH, DIM, BOLD, ATTENTION = "35", "32", "1;31", "2", "1", "33"
+PATH, LINE_NUMBER, MATCH, DIM, BOLD, ATTENTION, GOOD, BAD = "35", "32", "1;31", "2", "1", "33", "32", "31"
+STATE_COLOURS = {"ready": GOOD, "degraded": BAD, "missing": BAD}
 
 
 class Screen:
@@ -38,20 +45,81 @@ class Screen:
         self._root = root
         self._cwd = os.path.realpath(working_folder())
 
-    def paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[m" if self._colours and text else text
-
-    def plain(self, text: str) -> str:
-        """Text of a file, harmless to a terminal."""
-        return text.translate(CONTROL_CHARACTERS) if self.is_terminal else text
-
     def path(self, path: str) -> str:
-        if self._root is not None:
-            path = os.path.relpath(os.path.join(self._root, path), self._cwd)
-        return self.plain(path)
+        return path if self._root is None else os.path.relpath(os.path.join(self._root, path), self._cwd)
 
-    def print(self, text: str = "") -> None:
-        self.stream.write(text + "\n")
+    def print(self, *parts: str | Painted | Line) -> None:
+        """One line made of parts."""
+        self.stream.write("".join(map(self._shown, parts)) + "\n")
+
+    def clear(self) -> None:
+        if self.is_terminal:
+            self.stream.write(CLEAR_SCREEN)
+
+    def redraw(self, line: str) -> None:
+        """Put a line over the one that the cursor is in."""
+        if self.is_terminal:
+            self.stream.write(CLEAR_LINE + visible(line))
+            self.stream.flush()
+
+    def _shown(self, part: str | Painted | Line) -> str:
+        if isinstance(part, Line):
+            return visible(part.text) if self.is_terminal else part.text
+        if isinstance(part, Painted):
+            text = visible(part.text)
+            return f"\x1b[{part.colour}m{text}\x1b[m" if self._colours and text else text
+        return visible(part)
+
+
+class Painted(NamedTuple):
+    """Text in a colour where there are colours."""
+
+    text: str
+    colour: str
+
+
+class Line(NamedTuple):
+    """A line of a file, or a part of it, as it stands there."""
+
+    text: str
+
+
+def visible(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code >= 0xDC80:  # a byte that is no UTF-8, as `os.fsdecode` has it
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def say(text: str) -> None:
+    """One line for who asked."""
+    Screen().print(text)
+
+
+def complain(text: str) -> None:
+    """A message on stderr."""
+    screen = Screen(stream=sys.stderr)
+    for line in text.split("\n"):
+        screen.print(line)
+
+
+def print_json(value: Any) -> None:
+    """Indented for people, compact for programs."""
+    is_terminal = sys.stdout.isatty()
+    style: dict[str, Any] = {"indent": 2} if is_terminal else {"separators": (",", ":")}
+    text = json.dumps(value, ensure_ascii=False, **style)
+    escaped = CONTROL_CHARACTERS.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    sys.stdout.write(escaped + "\n")
+
+
+def print_log(text: str) -> None:
+    """A piece of the log, which may end anywhere in a line."""
+    sys.stdout.write("\n".join(map(visible, text.split("\n"))))
+    sys.stdout.flush()
 
 
 class ProgressBar:
@@ -64,16 +132,11 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._draw("")
+        self._screen.redraw("")
 
     def show(self, project: dict[str, Any]) -> None:
         columns = shutil.get_terminal_size().columns
-        self._draw(progress_line(project)[: columns - 1])
-
-    def _draw(self, line: str) -> None:
-        if self._screen.is_terminal:
-            self._screen.stream.write(CLEAR_LINE + line)
-            self._screen.stream.flush()
+        self._screen.redraw(progress_line(project)[: columns - 1])
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -93,28 +156,35 @@ def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Patte
     """Print the matches of `search_text_pattern`, in their order. Returns how many there were."""
     count = 0
     for index, (path, group) in enumerate(groupby(found, key=lambda match: match["file_path"])):
-        name = screen.paint(screen.path(path), PATH)
+        name = Painted(screen.path(path), PATH)
         if screen.is_terminal:
-            screen.print(("\n" if index else "") + name)
+            _print_heading(screen, index, name)
         previous = None
         with_context = False
         for number, text, is_match in _merged_lines(list(group)):
             count += is_match
             with_context = with_context or not is_match
             if previous is not None and number != previous + 1 and with_context:
-                screen.print(screen.paint("--", DIM))
+                screen.print(Painted("--", DIM))
             previous = number
             separator = ":" if is_match else "-"
-            line = screen.plain(text)
+            line: list[Painted | Line] = [Line(text)]
             if is_match and highlight is not None and screen.is_terminal:
-                painted = _painted(screen, line, highlight)
+                painted = _painted(text, highlight)
                 line, highlight = (line, None) if painted is None else (painted, highlight)
-            prefix = "" if screen.is_terminal else name + separator
-            screen.print(f"{prefix}{screen.paint(str(number), LINE_NUMBER)}{separator}{line}")
+            prefix = () if screen.is_terminal else (name, separator)
+            screen.print(*prefix, Painted(str(number), LINE_NUMBER), separator, *line)
     return count
 
 
-def _painted(screen: Screen, line: str, highlight: re.Pattern[str]) -> str | None:
+def _print_heading(screen: Screen, index: int, *parts: str | Painted) -> None:
+    """The first line of a group, with an empty one between two groups."""
+    if index:
+        screen.print()
+    screen.print(*parts)
+
+
+def _painted(line: str, highlight: re.Pattern[str]) -> list[Painted | Line] | None:
     """`line` with its matches painted; None where that takes too long: `re` runs away with patterns that the daemon answers."""
 
     def give_up(_signal: int, _frame: object) -> None:
@@ -123,7 +193,12 @@ def _painted(screen: Screen, line: str, highlight: re.Pattern[str]) -> str | Non
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, HIGHLIGHT_SECONDS)
     try:
-        return highlight.sub(lambda hit: screen.paint(hit.group(), MATCH), line)
+        parts: list[Painted | Line] = []
+        end = 0
+        for hit in highlight.finditer(line):
+            parts += Line(line[end : hit.start()]), Painted(hit[0], MATCH)
+            end = hit.end()
+        return [*parts, Line(line[end:])]
     except _TooLongError:
         return None
     finally:
@@ -140,7 +215,7 @@ def matching_files(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
     count = 0
     for path, _ in groupby(found, key=lambda match: match["file_path"]):
         count += 1
-        screen.print(screen.paint(screen.path(path), PATH))
+        screen.print(Painted(screen.path(path), PATH))
     return count
 
 
@@ -150,7 +225,7 @@ def match_counts(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
     for path, group in groupby(found, key=lambda match: match["file_path"]):
         lines = sum(1 for _ in group)
         count += lines
-        screen.print(f"{screen.paint(screen.path(path), PATH)}:{lines}")
+        screen.print(Painted(screen.path(path), PATH), f":{lines}")
     return count
 
 
@@ -171,38 +246,37 @@ def occurrences(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
     """Print the occurrences of `find_symbol_occurrences`, in their order. Returns how many there were."""
     count = 0
     for index, (path, group) in enumerate(groupby(found, key=lambda occurrence: occurrence["file_path"])):
-        name = screen.paint(screen.path(path), PATH)
+        name = Painted(screen.path(path), PATH)
         if screen.is_terminal:
-            screen.print(("\n" if index else "") + name)
+            _print_heading(screen, index, name)
         for occurrence in group:
             count += 1
             what = " ".join(filter(None, (occurrence["type"], occurrence.get("kind"), occurrence.get("symbol_fqn"))))
-            snippet = screen.plain((occurrence.get("snippet") or "").strip().partition("\n")[0])
+            snippet = (occurrence.get("snippet") or "").strip().partition("\n")[0]
             place = f"{occurrence['line_number']}:{occurrence['column_number']}"
             if screen.is_terminal:
                 colour = BOLD if occurrence["type"] == "definition" else DIM
-                screen.print(f"{screen.paint(place, LINE_NUMBER)}: {screen.paint(what, colour)}: {snippet}")
+                screen.print(Painted(place, LINE_NUMBER), ": ", Painted(what, colour), f": {snippet}")
             else:
-                screen.print(f"{name}:{place}:{what}: {snippet}")
+                screen.print(name, f":{place}:{what}: {snippet}")
     return count
 
 
 def answers(screen: Screen, found: Iterable[dict[str, Any]]) -> None:
     """Print the results of `search_semantic_concept`: on a terminal with their first lines, else a line each."""
     for index, one in enumerate(found):
-        name = screen.paint(screen.path(one["file_path"]), PATH)
-        place = screen.paint(f"{one['start_line']}-{one['end_line']}", LINE_NUMBER)
+        name = Painted(screen.path(one["file_path"]), PATH)
+        place = Painted(f"{one['start_line']}-{one['end_line']}", LINE_NUMBER)
         lines = one["text"].split("\n")
         if not screen.is_terminal:
             first = next((line.strip() for line in lines if line.strip()), "")
-            screen.print(f"{name}:{place}:{one['score']:.3f}: {first}")
+            screen.print(name, ":", place, f":{one['score']:.3f}: {first}")
             continue
-        score = screen.paint(f"{one['score']:.2f}", DIM)
-        screen.print(("\n" if index else "") + f"{name}:{place}  {score}")
+        _print_heading(screen, index, name, ":", place, "  ", Painted(f"{one['score']:.2f}", DIM))
         for number, line in enumerate(lines[:ANSWER_LINES], one["start_line"]):
-            screen.print(f"{screen.paint(str(number), LINE_NUMBER)}:{screen.plain(line[:ANSWER_COLUMNS])}")
+            screen.print(Painted(str(number), LINE_NUMBER), ":", line[:ANSWER_COLUMNS])
         if len(lines) > ANSWER_LINES:
-            screen.print(screen.paint(f"... {len(lines) - ANSWER_LINES} more lines", DIM))
+            screen.print(Painted(f"... {len(lines) - ANSWER_LINES} more lines", DIM))
 
 
 def outline(screen: Screen, answer: dict[str, Any]) -> None:
@@ -212,49 +286,47 @@ def outline(screen: Screen, answer: dict[str, Any]) -> None:
     for one in elements:
         lines = f"{one['startLine']:>{width}}-{one['endLine']:<{width}}"
         parameters = f"({', '.join(one['parameters'])})" if one["type"] in ("function", "method") else ""
-        doc = f"  {screen.paint(screen.plain(one['doc']), DIM)}" if one["doc"] and screen.is_terminal else ""
-        what = f"{one['type']} {screen.paint(screen.plain(one['name']), BOLD)}{screen.plain(parameters)}"
-        screen.print(f"{screen.paint(lines, LINE_NUMBER)}  {'  ' * one['depth']}{what}{doc}")
+        doc = ("  ", Painted(one["doc"], DIM)) if one["doc"] and screen.is_terminal else ()
+        kind = f"  {'  ' * one['depth']}{one['type']} "
+        screen.print(Painted(lines, LINE_NUMBER), kind, Painted(one["name"], BOLD), parameters, *doc)
 
 
 def overview(screen: Screen, answer: dict[str, Any]) -> None:
     """The answer of `explore_codebase`: a line of counts, the languages, the tree, what is used most."""
     summary = answer["summary"]
     counts = f"{summary['files']:,} files, {summary['lines']:,} lines"
-    screen.print(f"{screen.paint(screen.path(answer['path']), BOLD)}  {counts}")
+    screen.print(Painted(screen.path(answer["path"]), BOLD), f"  {counts}")
     named = ", ".join(f"{one['name']} {one['lines']:,}" for one in summary["languages"])
     screen.print(f"lines by language: {named}")
     if summary["readme"]:
-        screen.print(f"readme: {screen.paint(screen.path(summary['readme']['path']), PATH)}")
+        screen.print("readme: ", Painted(screen.path(summary["readme"]["path"]), PATH))
     screen.print()
     _branch(screen, answer["tree"], "")
     if answer.get("truncated"):
-        screen.print(screen.paint("not all of the tree is shown; name a folder, or raise --limit", DIM))
+        screen.print(Painted("not all of the tree is shown; name a folder, or raise --limit", DIM))
     if answer["keyElements"]:
-        screen.print("\ndefinitions that most files refer to")
+        _print_heading(screen, 1, "definitions that most files refer to")
     for one in answer["keyElements"]:
-        place = f"{screen.paint(screen.path(one['file']), PATH)}:{screen.paint(str(one['line']), LINE_NUMBER)}"
-        screen.print(
-            f"{one['referringFiles']:>7,}  {one['type']} {screen.paint(screen.plain(one['name']), BOLD)}  {place}"
-        )
+        place = Painted(screen.path(one["file"]), PATH), ":", Painted(str(one["line"]), LINE_NUMBER)
+        screen.print(f"{one['referringFiles']:>7,}  {one['type']} ", Painted(one["name"], BOLD), "  ", *place)
 
 
 def edits(found: list[dict[str, Any]]) -> None:
     """One line an edit: number, time, tool, files."""
     for one in found:
         screen = Screen(one["root"])
-        files = ", ".join(screen.paint(screen.path(file["path"]), PATH) for file in one["files"] if not file["backup"])
+        names = [screen.path(file["path"]) for file in one["files"] if not file["backup"]]
+        files = [part for name in names for part in (Painted(name, PATH), ", ")][:-1]
         state = {"undone": "  taken back", "open": "  interrupted"}.get(one["state"], "")
         when = one["time"][:19].replace("T", " ")
-        screen.print(f"{one['id']:>5}  {when}  {one['tool']}  {files}{screen.paint(state, ATTENTION)}")
+        screen.print(f"{one['id']:>5}  {when}  {one['tool']}  ", *files, Painted(state, ATTENTION))
 
 
 def _branch(screen: Screen, entries: list[dict[str, Any]], indent: str) -> None:
     for one in entries:
         files = f"{one['files']:,} files, " if one["type"] == "folder" else ""
-        name = screen.plain(one["name"]) + ("/" if one["type"] == "folder" else "")
-        counts = screen.paint(f"{files}{one['lines']:,} lines", DIM)
-        screen.print(f"{indent}{screen.paint(name, PATH) if files else name}  {counts}")
+        name = Painted(one["name"] + "/", PATH) if one["type"] == "folder" else one["name"]
+        screen.print(indent, name, "  ", Painted(f"{files}{one['lines']:,} lines", DIM))
         _branch(screen, one.get("children") or [], indent + "  ")
 
 
@@ -262,13 +334,13 @@ def status(screen: Screen, report: dict[str, Any]) -> None:
     """The health check: the daemon, then a block for each project."""
     daemon = report["daemon"]
     if not daemon["running"]:
-        screen.print(f"daemon  {screen.paint('not running', ATTENTION)}; `ctxd start` starts it")
+        screen.print("daemon  ", Painted("not running", ATTENTION), "; `ctxd start` starts it")
         return
     facts = [f"pid {daemon['pid']}", f"version {daemon['version']}", f"up {duration(daemon['uptime_seconds'])}"]
     if daemon.get("rss_bytes"):
         facts.append(amount(daemon["rss_bytes"]))
     backends = ", ".join(f"{what} from {daemon[key]}" for what, key in BACKENDS if daemon.get(key))
-    screen.print(f"daemon  {screen.paint('running', '32')}  {', '.join(facts)}")
+    screen.print("daemon  ", Painted("running", GOOD), f"  {', '.join(facts)}")
     screen.print(f"        {daemon['socket']}" + (f"; {backends}" if backends else ""))
     for problem in daemon.get("problems") or ():
         screen.print(f"        {screen.paint('problem', ATTENTION)}: {screen.plain(problem)}")
@@ -284,11 +356,11 @@ BACKENDS = (("text", "text_backend"), ("file names", "files_backend"))
 
 def _project(screen: Screen, project: dict[str, Any]) -> None:
     state = project["state"]
-    screen.print(f"{screen.paint(screen.plain(project['root']), BOLD)}")
+    screen.print(Painted(project["root"], BOLD))
     if state in ("scanning", "indexing"):
-        screen.print(f"  {screen.paint(progress_line(project), ATTENTION)}")
+        screen.print("  ", Painted(progress_line(project), ATTENTION))
     else:
-        screen.print(f"  {screen.paint(state, STATE_COLOURS.get(state, ATTENTION))}")
+        screen.print("  ", Painted(state, STATE_COLOURS.get(state, ATTENTION)))
     counts = [f"{project[key]:,} {key}" for key in ("files", "symbols", "occurrences", "chunks") if project.get(key)]
     if project.get("database_bytes"):
         counts.append(f"index of {amount(project['database_bytes'])}")
@@ -296,22 +368,23 @@ def _project(screen: Screen, project: dict[str, Any]) -> None:
         screen.print(f"  {', '.join(counts)}")
     watch = project.get("watch")
     if watch:
-        health = "healthy" if watch.get("healthy") else screen.paint("not healthy", ATTENTION)
+        health = "healthy" if watch.get("healthy") else Painted("not healthy", ATTENTION)
         overflows = f", {watch['overflows']} overflows" if watch.get("overflows") else ""
-        screen.print(f"  watched by {watch.get('backend')}, {health}{overflows}")
+        screen.print(f"  watched by {watch.get('backend')}, ", health, overflows)
     if project.get("failed_files"):
         screen.print(f"  {project['failed_files']:,} files failed")
     for problem in project.get("problems") or ():
         text = problem if isinstance(problem, str) else ": ".join(str(value) for value in problem.values())
-        screen.print(f"  {screen.paint('problem', ATTENTION)}: {screen.plain(text)}")
+        screen.print("  ", Painted("problem", ATTENTION), f": {text}")
 
 
 def table(screen: Screen, rows: list[tuple[str, ...]]) -> None:
     """Columns as wide as they need to be; the last one is free."""
+    rows = [tuple(map(visible, row)) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for index, row in enumerate(rows):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        screen.print(screen.paint(line, BOLD) if index == 0 else line)
+        screen.print(Painted(line, BOLD) if index == 0 else line)
 
 
 def duration(seconds: float) -> str:

@@ -6,10 +6,10 @@ Invariant: exit codes mean what the help pages promise: `status` 0, 2, 3, 4; `se
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -52,26 +52,25 @@ ILL = ("degraded", "missing")
 
 def start(options: argparse.Namespace) -> int:
     if not options.foreground:
-        print(f"daemon running, pid {_started()}")
+        render.say(f"daemon running, pid {_started()}")
         return OK
     connection = Launcher().open(hello("status"), start=False)
     if connection is not None:
-        print(
-            f"ctxd: a daemon runs already (pid {connection.answer.get('pid')}); `ctxd stop` it first", file=sys.stderr
-        )
+        pid = connection.answer.get("pid")
+        render.complain(f"ctxd: a daemon runs already (pid {pid}); `ctxd stop` it first")
         return USAGE
     command = daemon_command()
     return os.execv(command[0], command)  # noqa: S606 - the daemon takes the place of this process
 
 
 def stop(_: argparse.Namespace) -> int:
-    print("daemon stopped" if _stopped() else "no daemon runs")
+    render.say("daemon stopped" if _stopped() else "no daemon runs")
     return OK
 
 
 def restart(_: argparse.Namespace) -> int:
     _stopped()
-    print(f"daemon running, pid {_started()}")
+    render.say(f"daemon running, pid {_started()}")
     return OK
 
 
@@ -95,10 +94,10 @@ def status(options: argparse.Namespace) -> int:
         if options.wait and report["daemon"]["running"]:
             report = _wait(report, options)
             projects = report["projects"]
-        if options.watch and screen.is_terminal:
-            screen.stream.write(render.CLEAR_SCREEN)
+        if options.watch:
+            screen.clear()
         if options.json:
-            print_json(report)
+            render.print_json(report)
         else:
             render.status(screen, report)
         if not options.watch:
@@ -152,15 +151,15 @@ def add_project(options: argparse.Namespace) -> int:
         with render.ProgressBar() as bar:
             project = _indexed(project, bar)
     if options.json:
-        print_json(project)
+        render.print_json(project)
     elif options.no_wait:
-        print(f"{project['root']}: {project['state']}")
+        render.say(f"{project['root']}: {project['state']}")
     else:
         facts = ", ".join(f"{project[key]:,} {key}" for key in ("files", "symbols") if project.get(key) is not None)
         seconds = time.monotonic() - began
-        print(f"{project['root']}: {project['state']} ({facts}) after {seconds:.1f} s")
+        render.say(f"{project['root']}: {project['state']} ({facts}) after {seconds:.1f} s")
         for problem in project.get("problems") or ():
-            print(f"ctxd: {problem}", file=sys.stderr)
+            render.complain(f"ctxd: {problem}")
     return OK if options.no_wait else _status_of([project])
 
 
@@ -178,9 +177,9 @@ def _indexed(project: dict[str, Any], bar: render.ProgressBar) -> dict[str, Any]
 def remove(options: argparse.Namespace) -> int:
     answer = ask("remove", root=_root(options.dir)) or {}
     if options.json:
-        print_json({"removed": answer["removed"]})
+        render.print_json({"removed": answer["removed"]})
     else:
-        print(f"{answer['removed']}: removed")
+        render.say(f"{answer['removed']}: removed")
     return OK
 
 
@@ -188,10 +187,10 @@ def list_projects(options: argparse.Namespace) -> int:
     answer = ask("list", start=False)
     projects = _registered() if answer is None else answer["projects"]
     if options.json:
-        print_json({"projects": projects})
+        render.print_json({"projects": projects})
         return OK
     for project in projects:
-        print(project["root"] if project["state"] is None else f"{project['root']}  {project['state']}")
+        render.say(project["root"] if project["state"] is None else f"{project['root']}  {project['state']}")
     return OK
 
 
@@ -270,25 +269,25 @@ def why(options: argparse.Namespace) -> int:
     """The path as it is written: a link is asked about, not what it leads to."""
     answer = (ask("why", path=_absolute(options.path), **fields_of(options)) or {})["why"]
     if options.json:
-        print_json(answer)
+        render.print_json(answer)
     else:
         screen = render.Screen()
-        verdict = screen.paint("searched", "32") if answer["searched"] else screen.paint("not searched", "33")
+        verdict = ("searched", render.GOOD) if answer["searched"] else ("not searched", render.ATTENTION)
         because = f": {answer['because']}" if answer["because"] else ""
-        screen.print(screen.plain(answer["path"]) + "  " + verdict + screen.plain(because))
+        screen.print(answer["path"], "  ", render.Painted(*verdict), because)
         for note in filter(None, (answer["language"], *answer["notes"])):
-            screen.print("  " + screen.plain(note))
+            screen.print("  ", note)
     return OK if answer["searched"] else NOTHING
 
 
 def outline(options: argparse.Namespace) -> int:
     answer = (ask("outline", path=_absolute(options.path), **fields_of(options)) or {})["outline"]
     if options.json:
-        print_json(answer)
+        render.print_json(answer)
     else:
         render.outline(render.Screen(), answer)
         if answer["symbols"] != "parsed":
-            print(f"ctxd: {WITHOUT_SYMBOLS[answer['symbols']]}", file=sys.stderr)
+            render.complain(f"ctxd: {WITHOUT_SYMBOLS[answer['symbols']]}")
     return OK if answer["elements"] else NOTHING
 
 
@@ -299,7 +298,7 @@ def explore(options: argparse.Namespace) -> int:
     with Session(**fields_of(options)) as session:
         answer = answer_of(session.call("explore_codebase", arguments))
         if options.json:
-            print_json(answer)
+            render.print_json(answer)
         elif "tree" in answer:
             render.overview(render.Screen(session.root), answer)
     return _verdict("explore_codebase", answer, (answer.get("summary") or {}).get("files", 0))
@@ -319,11 +318,11 @@ def ask_in_words(options: argparse.Namespace) -> int:
         answer = answer_of(session.call(tool, arguments))
         found = answer.get("results") or []
         if options.json:
-            print_json(answer)
+            render.print_json(answer)
         else:
             render.answers(render.Screen(session.root), found)
     if answer.get("note"):
-        print(f"ctxd: {answer['note']}", file=sys.stderr)
+        render.complain(f"ctxd: {answer['note']}")
     return _verdict(tool, answer, len(found))
 
 
@@ -382,11 +381,11 @@ def _query(
             everything = list(found())
             count = len(everything)
             last.pop("next_cursor", None)
-            print_json({**last, items: everything})
+            render.print_json({**last, items: everything})
         else:
             count = show(screen, found())
     if shortened and shows_lines and not options.json:
-        print(f"ctxd: long lines shown shortened, around their match: {shortened:,}", file=sys.stderr)
+        render.complain(f"ctxd: long lines shown shortened, around their match: {shortened:,}")
     return _verdict(tool, last, count)
 
 
@@ -395,22 +394,21 @@ def _verdict(tool: str, answer: dict[str, Any], count: int) -> int:
     status = answer.get("status")
     if status in NOT_READY:
         progress = answer.get("progress") or {}
-        print(
+        render.complain(
             f"ctxd: {NOT_READY[status]} ({progress.get('done', 0):,} of {progress.get('total', 0):,} files); "
             "wait with: ctxd status --wait ready",
-            file=sys.stderr,
         )
         return ERROR
     if status == "error" or (not count and "error" in answer):
-        print(f"ctxd: {error_of(answer)}", file=sys.stderr)
+        render.complain(f"ctxd: {error_of(answer)}")
         return ERROR
     if answer.get("timed_out"):
-        print("ctxd: the time ran out; the answer is not complete", file=sys.stderr)
+        render.complain("ctxd: the time ran out; the answer is not complete")
     if answer.get("stale"):
         pending, reason = (answer["stale"].get(key) for key in ("pending_files", "reason"))
-        print(f"ctxd: the answer may miss the latest changes: {reason} ({pending:,} pending)", file=sys.stderr)
+        render.complain(f"ctxd: the answer may miss the latest changes: {reason} ({pending:,} pending)")
     if not count and (answer.get("coverage") or {}).get("files_searched") == 0:
-        print(f"ctxd: no file was searched{NONE_SEARCHED.get(tool, '')}", file=sys.stderr)
+        render.complain(f"ctxd: no file was searched{NONE_SEARCHED.get(tool, '')}")
     return OK if count else NOTHING
 
 
@@ -431,14 +429,14 @@ def call(options: argparse.Namespace) -> int:
     try:
         arguments = json.loads(text)
     except ValueError as error:
-        print(f"ctxd call: --args is not JSON: {error}", file=sys.stderr)
+        render.complain(f"ctxd call: --args is not JSON: {error}")
         return USAGE
     if not isinstance(arguments, dict):
-        print("ctxd call: --args must be a JSON object", file=sys.stderr)
+        render.complain("ctxd call: --args must be a JSON object")
         return USAGE
     with Session(**fields_of(options)) as session:
         result = session.call(options.tool, arguments)
-    print_json(answer_of(result))
+    render.print_json(answer_of(result))
     return USAGE if result.get("isError") else OK
 
 
@@ -454,7 +452,7 @@ def usage_of_mcp(options: argparse.Namespace) -> int:
 def edits(options: argparse.Namespace) -> int:
     found = _edits(options.path)
     if options.json:
-        print_json({"edits": found})
+        render.print_json({"edits": found})
     else:
         render.edits(found)
     return OK
@@ -468,7 +466,7 @@ def undo(options: argparse.Namespace) -> int:
         raise DaemonError(f"There is no edit of {where} to take back.", "`ctxd edits` lists those that ctxd made.")
     ask("undo", edit=last["id"])
     if options.json:
-        print_json({"undone": last})
+        render.print_json({"undone": last})
     else:
         screen = render.Screen(last["root"])
         for file in last["files"]:
@@ -488,7 +486,7 @@ def _edits(path: str | None) -> list[dict[str, Any]]:
 def languages(options: argparse.Namespace) -> int:
     known = (ask("languages") or {})["languages"]
     if options.json:
-        print_json({"languages": known})
+        render.print_json({"languages": known})
         return OK
     rows = [("language", "symbols", "extensions")]
     rows += [(row["name"], "yes" if row["symbols"] else "no", " ".join(row["extensions"])) for row in known]
@@ -499,7 +497,7 @@ def languages(options: argparse.Namespace) -> int:
 def config(options: argparse.Namespace) -> int:
     settings = (ask("config", **fields_of(options)) or {})["settings"]
     if options.json:
-        print_json({"settings": settings})
+        render.print_json({"settings": settings})
         return OK
     rows = [("setting", "value", "from", "default", "meaning")]
     rows += [tuple(str(row[key]) for key in ("key", "value", "source", "default", "meaning")) for row in settings]
@@ -513,11 +511,11 @@ def logs(options: argparse.Namespace) -> int:
         log = open(path, "rb")  # noqa: SIM115 - replaced when the log is rotated
     except FileNotFoundError:
         raise DaemonError(f"There is no log at {path}: no daemon has run yet.", "`ctxd start` starts one.") from None
-    out = sys.stdout.buffer
-    out.write(_tail(log, max(0, options.lines)))
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    render.print_log(decoder.decode(_tail(log, max(0, options.lines))))
     while options.follow:
-        shutil.copyfileobj(log, out)
-        out.flush()
+        while data := log.read(LOG_BLOCK_BYTES):
+            render.print_log(decoder.decode(data))
         time.sleep(POLL_S)
         log = _reopened(log, path)
     log.close()
@@ -558,12 +556,12 @@ def version(options: argparse.Namespace) -> int:
         daemon = {key: connection.answer.get(key) for key in ("version", "build", "pid")}
     ours = {"version": protocol.VERSION, "build": protocol.build()}
     if options.json:
-        print_json({**ours, "daemon": daemon})
+        render.print_json({**ours, "daemon": daemon})
         return OK
-    print(f"ctxd {ours['version']}, build {ours['build']}, Python {sys.version.split()[0]}")
+    render.say(f"ctxd {ours['version']}, build {ours['build']}, Python {sys.version.split()[0]}")
     if daemon is not None:
         same = "the same build" if daemon["build"] == ours["build"] else f"another build: {daemon['build']}"
-        print(f"daemon {daemon['version']}, {same}, pid {daemon['pid']}")
+        render.say(f"daemon {daemon['version']}, {same}, pid {daemon['pid']}")
     return OK
 
 
@@ -593,11 +591,3 @@ def _root(folder: str | None) -> str:
 
 def _absolute(path: str) -> str:
     return os.path.normpath(os.path.join(working_folder(), os.path.expanduser(path)))
-
-
-def print_json(value: Any) -> None:
-    """Indented for people, compact for programs."""
-    if sys.stdout.isatty():
-        print(json.dumps(value, indent=2, ensure_ascii=False))
-    else:
-        print(json.dumps(value, separators=(",", ":"), ensure_ascii=False))

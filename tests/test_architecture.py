@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -86,6 +87,16 @@ def test_tree_sitter_stays_in_the_worker():
 def test_the_worker_starts_without_the_sdk_and_sqlite():
     script = "import sys, ctxd.indexer.worker; print([m for m in ('mcp', 'sqlean', 'anyio', 'pydantic') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_what_people_read_passes_through_one_place():
+    """Elsewhere a name of a file could reach the terminal with the escapes in it."""
+    for path in (ROOT / "mcp_frontend").glob("*.py"):
+        if path.name != "render.py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+                assert called != "print", name(path)
+                assert not re.match(r"sys\.(stdout|stderr)(\.buffer)?\.write", called), name(path)
 
 
 def test_there_is_no_catch_all_module():

@@ -287,6 +287,23 @@ def test_without_a_daemon_each_request_is_told_why(home, tmp_path):
     host.end()
 
 
+@pytest.mark.parametrize("is_id_first", [True, False])
+def test_a_message_too_long_is_refused_by_its_id_and_the_session_lives_on(host, home, tmp_path, is_id_first):
+    host.handshake()
+    params = {"name": "x", "arguments": {"text": "id" * 35_000_000, "id": 7}}
+    request = {"id": 70, "method": "tools/call"}
+    host.send(**request, params=params) if is_id_first else host.send(params=params, **dict(reversed(request.items())))
+    error = host.answer(70)["error"]
+    assert (error["code"], "67,108,864" in error["message"]) == (-32600, True)
+    assert error["data"]["hint"]
+    host.send(method="notifications/x", params=params)
+    assert json.loads(host.line())["id"] is None
+    assert host.call("x", a=1)["arguments"] == {"a": 1}
+    with open(f"/proc/{host.process.pid}/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    assert peak < 180_000  # kilobytes: a message of 64 MiB once in pieces and once as a whole
+
+
 def test_home_folder_is_refused_with_a_hint(home, tmp_path):
     host = Host(home, cwd=tmp_path, HOME=str(tmp_path))
     host.request("initialize")

@@ -294,23 +294,52 @@ def test_exit_codes_of_status(site, project):
     assert time.monotonic() - started < 30
 
 
+def connected(site):
+    """A session by hand: its socket, what sends a message, and the lines that come."""
+    host = socket.socket(socket.AF_UNIX)
+    host.connect(str(site.home / "ctxd.sock"))
+    host.settimeout(60)
+    lines = host.makefile("rb")
+
+    def send(**message):
+        host.sendall(json.dumps(message).encode() + b"\n")
+
+    send(ctxd=1, want="mcp", cwd=str(site.folder), root=str(site.folder))
+    assert json.loads(lines.readline())["ok"]
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    send(jsonrpc="2.0", id=0, method="initialize", params=client)
+    assert json.loads(lines.readline())["id"] == 0
+    send(jsonrpc="2.0", method="notifications/initialized")
+    return host, send, lines
+
+
+def test_a_message_too_long_is_refused_by_its_id_and_the_daemon_keeps_none_of_it(project):
+    project.run("start")
+    host, send, lines = connected(project)
+    with host, lines:
+        before = peak_kilobytes(project.daemon_pid())
+        for id_ in (5, "six"):
+            params = {"name": "find_files_by_name", "arguments": {"name_pattern": "x" * 70_000_000}}
+            send(jsonrpc="2.0", method="tools/call", params=params, id=id_)
+            answer = json.loads(lines.readline())
+            assert (answer["id"], answer["error"]["code"]) == (id_, -32600)
+            assert "67,108,864" in answer["error"]["message"]
+        params = {"name": "find_files_by_name", "arguments": {"name_pattern": "*.ts"}}
+        send(jsonrpc="2.0", id=7, method="tools/call", params=params)
+        assert json.loads(lines.readline())["result"]["structuredContent"]["total_found"] == 1
+        assert peak_kilobytes(project.daemon_pid()) - before < 180_000
+
+
+def peak_kilobytes(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
 def test_a_line_that_is_no_message_never_breaks_into_an_answer(project):
     (project.folder / "long.txt").write_text("needle in a long line of a large answer\n" * 20_000)
     project.run("start")
-    with socket.socket(socket.AF_UNIX) as host:
-        host.connect(str(project.home / "ctxd.sock"))
-        host.settimeout(30)
-        lines = host.makefile("rb")
-
-        def send(**message):
-            host.sendall(json.dumps(message).encode() + b"\n")
-
-        send(ctxd=1, want="mcp", cwd=str(project.folder), root=str(project.folder))
-        assert json.loads(lines.readline())["ok"]
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
-        send(jsonrpc="2.0", id=0, method="initialize", params=client)
-        assert json.loads(lines.readline())["id"] == 0
-        send(jsonrpc="2.0", method="notifications/initialized")
+    host, send, lines = connected(project)
+    with host, lines:
         arguments = {"query": "needle", "max_tokens": 100_000, "context_lines": 10}
         for id_ in range(1, 5):
             params = {"name": "search_text_pattern", "arguments": arguments}
@@ -326,7 +355,6 @@ def test_a_line_that_is_no_message_never_breaks_into_an_answer(project):
         answers = [json.loads(lines.readline()) for _ in range(6)]
         assert sorted(answer["id"] for answer in answers if answer["id"]) == [1, 2, 3, 4]
         assert [answer["error"]["code"] for answer in answers if answer["id"] is None] == [-32700, -32700]
-        lines.close()
 
 
 def test_a_daemon_whose_folder_was_deleted_leaves_the_next_one_its_socket(tmp_path):
