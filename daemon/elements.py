@@ -17,7 +17,7 @@ from ctxd.indexer import languages
 from ctxd.indexer.decode import Unreadable, content_hash, decode, read_inside
 from ctxd.indexer.elements import FileElements, type_of
 from ctxd.indexer.outline import unpack_definitions, unpack_import_statements
-from ctxd.indexer.walker import is_secret
+from ctxd.indexer.secret_names import is_secret
 from ctxd.indexer.worker import FILE_BYTES_MAX
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from ctxd.indexer import languages
 from ctxd.indexer.file_search import FileSearch
 from ctxd.indexer.file_table import FileTable
 from ctxd.indexer.scope import ScopeCounter
+from ctxd.indexer.secret_names import is_secret
 from ctxd.indexer.semantic_search import SemanticSearch
 from ctxd.indexer.symbol_search import SymbolSearch
 from ctxd.indexer.text_search import TextSearch
-from ctxd.indexer.walker import Walker, is_secret
+from ctxd.indexer.walker import Walker
 from ctxd.indexer.writer import Writer
 
 if TYPE_CHECKING:

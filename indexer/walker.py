@@ -1,4 +1,4 @@
-"""Which files of a project count: the regular ones that git, `.ignore`, `.ctxdignore` and the list of secrets leave.
+"""Which files of a project count: the regular ones that git, `.ignore`, `.ctxdignore` and the names of secrets leave.
 
 Invariant: a path is accepted only where its folder is, so an ignored folder is never entered and `.git` never looked into.
 One judgement (`_judge`) serves the first listing, each change and each sweep; they cannot disagree.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ctxd.indexer import git as git_module
 from ctxd.indexer.git import Git, GitError, Tracked
 from ctxd.indexer.ignore import IgnoreFile, Rule, read_ignore_file
+from ctxd.indexer.secret_names import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,32 +32,6 @@ GIT_PROCESSES_MAX = 4
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = b".ctxd-", b".tmp"
 """Of the names of files that are about to take another's place: nobody's business."""
-
-_SECRET_NAMES = frozenset(
-    (
-        *(b".env", b".netrc", b"_netrc", b".pgpass", b".my.cnf", b".mylogin.cnf"),
-        *(b".npmrc", b".yarnrc", b".pypirc", b".gem_credentials", b".s3cfg", b".boto", b".htpasswd"),
-        *(b".git-credentials", b".dockercfg", b".dockerconfigjson", b".vault-token", b".terraformrc"),
-        *(b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519", b"id_ecdsa_sk", b"id_ed25519_sk"),
-        *(b"terraform.tfvars", b"credentials.tfrc.json", b"application_default_credentials.json"),
-    )
-)
-_SECRET_EXTENSIONS = (b".pem", b".key", b".p12", b".pfx", b".keystore", b".jks", b".ppk", b".kdbx", b".pkcs12")
-_SECRET_PATHS = (
-    *(b"/.aws/credentials", b"/.docker/config.json", b"/.kube/config", b"/.cargo/credentials"),
-    *(b"/.cargo/credentials.toml", b"/.gem/credentials", b"/.azure/accesstokens.json", b"/.config/gh/hosts.yml"),
-    *(b"/.config/git/credentials", b"/.config/gcloud/credentials.db", b"/.composer/auth.json"),
-)
-_SHARED_ENVIRONMENTS = (b".example", b".sample", b".template", b".dist")
-
-
-def is_secret(path: bytes) -> bool:
-    """Whether a file holds secrets, by its name alone."""
-    path = path.lower()
-    name = path[path.rfind(b"/") + 1 :]
-    if name.startswith(b".env."):
-        return not name.endswith(_SHARED_ENVIRONMENTS)
-    return name in _SECRET_NAMES or name.endswith(_SECRET_EXTENSIONS) or (b"/" + path).endswith(_SECRET_PATHS)
 
 
 def stamp_of(status: os.stat_result) -> int:

@@ -1,16 +1,19 @@
 """Bad input to every tool: a clear error or a correct answer, never a bug."""
 
+import json
 import os
 import random
 import sys
 
 import jsonschema
 import pytest
+from test_secret_names import SECRET, names
 
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.tool import TOOLS, Call, ToolError, make_cursor
 from ctxd.daemon.tools.search import TextParams
 from ctxd.daemon.view import View
+from ctxd.daemon.why import why
 from projects import opened, ready, write
 
 GOOD = {
@@ -233,11 +236,46 @@ def test_odd_files_are_answered_for(view, project, folder):
 
 
 def test_secrets_are_neither_found_nor_listed(view, folder):
-    write(folder, {".env": "TOKEN=hunter2\n", "id_rsa": "hunter2\n", ".env.example": "TOKEN=\n", "a.txt": "x\n"})
-    assert call(view, "search_text_pattern", query="hunter2", file_extensions=["*"])["match_count"] == 0
-    assert call(view, "find_files_by_name", name_pattern="*")["files"] == ["a.txt"]
-    found = call(view, "search_text_pattern", query="hunter2", target_paths=[".env"])
-    assert found["coverage"]["skipped"] == {"secret": 1}
+    """By no tool: each name in a folder of its own, with text and code that the word `hunter2` finds."""
+    text = "hunter2 = 'hunter2'\ndef hunter2(): return hunter2\n"
+    secrets = [f"a{number}/{name}" for number, name in enumerate(names(SECRET))]
+    write(folder, dict.fromkeys(secrets, text) | {"plain.py": "x = 1\n", ".env.example": "TOKEN=\n"})
+    os.symlink(secrets[0], folder / "plain.txt")
+    ready(view.project)
+    asked = {
+        "search_text_pattern": {"query": "hunter2", "file_extensions": ["*"]},
+        "search_project_code": {"pattern": "hunter2", "include_hidden": True},
+        "search_in_files": {"query": "hunter2"},
+        "search_with_context": {"query": "hunter2"},
+        "find_symbol_occurrences": {"symbol_name": "hunter2"},
+        "search_semantic_concept": {"concept_description": "hunter2"},
+        "search_code": {"query": "hunter2", "minSimilarity": 0},
+        "find_similar_code": {"codeSnippet": text, "minSimilarity": 0},
+        "explore_codebase": {"limit": 1000, "depth": 8},
+        "search_files": {"query": "a1"},
+    }
+    for tool, arguments in asked.items():
+        answer = json.dumps(call(view, tool, **arguments))
+        assert [name for name in secrets if f'"{name}' in answer] == [], tool
+        assert "hunter2(" not in answer
+    for pattern in ("**/*", "{.,}*", ".*"):
+        assert set(call(view, "find_files_by_name", name_pattern=pattern)["files"]) <= {".env.example", "plain.py"}
+    for name in secrets:
+        found = call(view, "search_text_pattern", query="hunter2", target_paths=[name])
+        assert (found["match_count"], found["coverage"]["skipped"]) == (0, {"secret": 1})
+        assert why(view.project, str(folder / name))["reason"] == "secret"
+    for name in (*secrets[::20], "plain.txt"):
+        for tool, arguments in {
+            "read_code_element": {"filePath": name, "lineNumber": 1},
+            "TextInspect": {"filePath": name},
+            "TextRead": {"filePath": name, "target": {"lines": {"start": 1, "end": 2}}},
+            "replace_in_file": {"filePath": name, "searchText": "hunter2", "replaceText": "x"},
+            "TextPatch": {"filePath": name, "operation": "replace", "target": {"text": "hunter2"}, "content": "x"},
+        }.items():
+            message = error(view, tool, **arguments)
+            assert "secrets" in message
+            assert "allow_secrets" in message
+            assert "hunter2" not in message
 
 
 def test_hidden_files_are_found_only_where_a_path_names_them(view, folder):

@@ -20,7 +20,8 @@ import pytest
 from ctxd.daemon.watcher import Watcher
 from ctxd.indexer.file_table import Content, FileTable
 from ctxd.indexer.ignore import IgnoreFile
-from ctxd.indexer.walker import Walker, is_secret, stamp_of
+from ctxd.indexer.secret_names import is_secret
+from ctxd.indexer.walker import Walker, stamp_of
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
