@@ -26,7 +26,7 @@ from symbols import FILE_BYTES_MAX, files_of, read
 
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import LANGUAGE_BY_NAME, LANGUAGES, language_of
-from ctxd.indexer.parser import parse
+from ctxd.indexer.symbols.parser import parse
 
 LABELS = Path(__file__).with_name("definitions")
 DRAWN = 100  # definitions of a language

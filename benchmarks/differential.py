@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from differential import CORPORA, check, corpus, narrow_always, question, write_corpus
 
-from ctxd.daemon.workers import WorkerPool
+from ctxd.daemon.indexing.workers import WorkerPool
 from projects import opened, ready
 
 LONG_LINE_BYTES = 10_000_000

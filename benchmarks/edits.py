@@ -16,9 +16,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.edit import Editor
-from ctxd.daemon.view import View
-from ctxd.daemon.workers import WorkerPool
+from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects.view import View
 from edits import fuzzed
 from projects import opened
 

@@ -26,7 +26,7 @@ from collections import Counter
 from report import Report
 from session import Daemon, part_of, timed
 
-from ctxd.indexer.secret_names import is_secret
+from ctxd.indexer.files.secret_names import is_secret
 
 BACKENDS = {  # the milliseconds that specification 001 allows on a small and on a medium project
     "index": None,

@@ -30,8 +30,8 @@ from tree_sitter_language_pack import get_language
 
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
-from ctxd.indexer.outline import pack
-from ctxd.indexer.parser import DeadlineError, UnparsableError, parse, rules_of
+from ctxd.indexer.symbols.outline import pack
+from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, parse, rules_of
 
 # ctags' name of each language, and its kinds that are definitions to us as well.
 SHARED = {

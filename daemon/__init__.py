@@ -1,0 +1,1 @@
+"""The long-lived process: it watches projects and answers connections. Knows no SQL and no grammar."""

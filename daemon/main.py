@@ -25,8 +25,8 @@ from ctxd.daemon import protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ctxd.daemon.projects.registry import Registry
     from ctxd.daemon.protocol import Places
-    from ctxd.daemon.registry import Registry
     from ctxd.daemon.server import Connections
 
 logger = logging.getLogger("ctxd")
@@ -77,8 +77,8 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
     import anyio.to_thread
     from anyio.abc import SocketListener
 
-    from ctxd.daemon import config
-    from ctxd.daemon.registry import Registry
+    from ctxd.daemon.projects import config
+    from ctxd.daemon.projects.registry import Registry
     from ctxd.daemon.server import Connections
 
     try:
@@ -144,12 +144,12 @@ async def _housekeeping(
 
 def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: float) -> dict[str, Any]:
     """The answer line's fields for every want but "mcp" and "stop". Raises ToolError."""
-    from ctxd.daemon import config
-    from ctxd.daemon.edit import listed
-    from ctxd.daemon.elements import outline
-    from ctxd.daemon.registry import refuse_too_wide
-    from ctxd.daemon.tool import ToolError
-    from ctxd.daemon.why import why
+    from ctxd.daemon.answers.live_elements import outline
+    from ctxd.daemon.edits.editor import listed
+    from ctxd.daemon.errors import ToolError
+    from ctxd.daemon.projects import config
+    from ctxd.daemon.projects.registry import refuse_too_wide
+    from ctxd.daemon.projects.why import why
     from ctxd.indexer.languages import LANGUAGES
 
     root = hello.get("root")
@@ -214,7 +214,7 @@ def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: 
 
 def _own_status(places: Places, registry: Registry, started: float, hello: dict[str, Any]) -> dict[str, Any]:
     """The backends are those that answer who asks: what the hello names or the default, less programs that are missing."""
-    from ctxd.daemon.view import backend_of
+    from ctxd.daemon.projects.view import backend_of
     from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 
     text = backend_of(hello, "text_backend", TEXT_BACKENDS)

@@ -156,8 +156,21 @@ def _id_of_long_line(head: bytes, tail: bytes) -> str | int | None:
 
 
 _CODE_FOLDERS = (
-    *("daemon", "daemon/tools", "mcp_frontend", "migrations"),
-    *("indexer", "indexer/languages", "indexer/model", "indexer/structure"),
+    *("mcp_frontend", "migrations"),
+    *("daemon", "daemon/answers", "daemon/edits", "daemon/indexing", "daemon/projects", "daemon/tools"),
+    *(
+        "indexer",
+        "indexer/documents",
+        "indexer/files",
+        "indexer/languages",
+        "indexer/meaning",
+        "indexer/meaning/model",
+        "indexer/names",
+        "indexer/patterns",
+        "indexer/structure",
+        "indexer/symbols",
+        "indexer/text",
+    ),
 )
 _CODE_ENDINGS = (".py", ".scm", ".json", ".npz")
 

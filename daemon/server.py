@@ -30,8 +30,9 @@ from pydantic import ValidationError
 
 from ctxd.daemon import protocol
 from ctxd.daemon import tools as _tools  # noqa: F401  # registers every tool
-from ctxd.daemon.tool import TOOLS, Call, Tool, ToolError
-from ctxd.daemon.view import View, backend_of, seen_as
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View, backend_of, seen_as
+from ctxd.daemon.tool import TOOLS, Call, Tool
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from ctxd.daemon.registry import Registry
+    from ctxd.daemon.projects.registry import Registry
 
 logger = logging.getLogger(__name__)
 

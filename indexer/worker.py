@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ctxd.indexer.outline import Packed
     from ctxd.indexer.structure import Structure
+    from ctxd.indexer.symbols.outline import Packed
 
 FILE_BYTES_MAX = 1_000_000
 """Larger files have no symbols: machine-made for the most part, and a 5 MB one took 540 MB to parse."""
@@ -105,9 +105,9 @@ class ScanJob:
 def parse_file(job: ParseJob, seconds: float) -> ParseResult:
     from ctxd.indexer.decode import Unreadable, text_of_content
     from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
-    from ctxd.indexer.outline import pack
-    from ctxd.indexer.parser import DeadlineError, UnparsableError, parse
-    from ctxd.indexer.structure.definitions import outline_of
+    from ctxd.indexer.symbols.headings import outline_of
+    from ctxd.indexer.symbols.outline import pack
+    from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, parse
 
     try:
         if os.lstat(job.path).st_size > FILE_BYTES_MAX:

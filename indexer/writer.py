@@ -1,34 +1,31 @@
 """The one writer: files in, rows out.
 
 Invariant: a row derived from a content is written in the same transaction that says it is there, and a file points to a
-content only while its bytes are that content. Called from one thread (daemon/queue.py); transactions stay short.
+content only while its bytes are that content. Called from one thread (daemon/indexing/thread.py); transactions stay short.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer import element_ranking, languages
-from ctxd.indexer.chunk_rows import CHUNKS_REVISION, forget_chunks
+from ctxd.indexer import languages
 from ctxd.indexer.decode import BINARY, Unreadable, content_hash, decode, line_count, read_inside, text_pieces
-from ctxd.indexer.file_table import Content, File, FileTable
-from ctxd.indexer.outline import definition_count, reference_count
-from ctxd.indexer.walker import stamp_of
+from ctxd.indexer.files.file_table import Content, File, FileTable
+from ctxd.indexer.files.walker import stamp_of
+from ctxd.indexer.meaning.chunk_rows import forget_chunks
+from ctxd.indexer.revisions import CHUNKS_REVISION, SYMBOLS_REVISION, TEXT_REVISION
+from ctxd.indexer.symbols import element_ranking
+from ctxd.indexer.symbols.name_tokens import name_tokens
+from ctxd.indexer.symbols.outline import definition_count, reference_count
 from ctxd.indexer.worker import FILE_BYTES_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ctxd.indexer.database import Database
-    from ctxd.indexer.outline import Packed
-
-TEXT_REVISION = 2
-"""What is written with the trigram index is: raise it when that changes, and every content is indexed again."""
-SYMBOLS_REVISION = 6
-"""What the rows of the symbol tables are: raise it when a query or the packed form changes."""
+    from ctxd.indexer.symbols.outline import Packed
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
 BATCH_FILES_MAX = 200  # longer transactions make readers wait: p99 3.5 ms at 200 rows, 11.7 at 5,000
@@ -319,15 +316,6 @@ class Writer:
             "DELETE FROM text_index WHERE rowid IN (SELECT id FROM text_row WHERE content_id = ?)", (content_id,)
         )
         connection.execute("DELETE FROM text_row WHERE content_id = ?", (content_id,))
-
-
-def name_tokens(names: Iterable[str]) -> str:
-    """Names as one FTS5 text, a token each: a space (`operator new`, a heading) or what else FTS5 parts tokens at must not split one."""
-    return " ".join(name if name.isidentifier() else _PARTS_TOKENS.sub("␣", name) for name in names)
-
-
-# More than FTS5 parts at, as its Unicode is older than Python's. The blobs tell names apart that become one token.
-_PARTS_TOKENS = re.compile(r"[^\w!-~]")
 
 
 _CONTENT_COLUMNS = "hash, form, symbols, symbols_revision, line_count, chunks_revision"

@@ -1,0 +1,1 @@
+"""The `ctxd` command and the stdio end of MCP. Standard library only: a host waits for its start."""

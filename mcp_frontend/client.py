@@ -33,7 +33,7 @@ def ask(want: str, *, start: bool = True, **fields: Any) -> dict[str, Any] | Non
     return _accepted(connection.answer)
 
 
-class Session:
+class ClientSession:
     """An MCP session with the daemon, for `with`. `root` is what the paths in answers are relative to."""
 
     def __init__(self, **fields: Any) -> None:

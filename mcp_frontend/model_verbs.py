@@ -147,7 +147,7 @@ def _fetch(name: str) -> None:
 
 
 def _command(action: str) -> list[str]:
-    return [sys.executable, "-P", "-m", "ctxd.indexer.models", action, protocol.places().models]
+    return [sys.executable, "-P", "-m", "ctxd.indexer.meaning.models", action, protocol.places().models]
 
 
 def _names_in(folder: str) -> list[str]:

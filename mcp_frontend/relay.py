@@ -61,7 +61,7 @@ class Request:
         self.resent = False
 
 
-class Lines:
+class LineBuffer:
     """Cuts a stream into lines without their newline. An unfinished line is kept in pieces: joining is linear in its length."""
 
     __slots__ = ("_bytes", "_bytes_max", "_head", "_pieces", "_refused")
@@ -122,8 +122,8 @@ class Relay:
         self._launcher = Launcher(self._wait_for_daemon)
         self._connection: Connection | None = None
         self._failure: tuple[float, DaemonError] | None = None
-        self._host_lines = Lines(protocol.LINE_BYTES_MAX)
-        self._daemon_lines = Lines()
+        self._host_lines = LineBuffer(protocol.LINE_BYTES_MAX)
+        self._daemon_lines = LineBuffer()
         self._to_host = bytearray()
         self._to_daemon: deque[tuple[bytes, Request | None]] = deque()
         self._to_daemon_bytes = 0

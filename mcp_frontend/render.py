@@ -343,7 +343,7 @@ def status(screen: Screen, report: dict[str, Any]) -> None:
     screen.print("daemon  ", Painted("running", GOOD), f"  {', '.join(facts)}")
     screen.print(f"        {daemon['socket']}" + (f"; {backends}" if backends else ""))
     for problem in daemon.get("problems") or ():
-        screen.print(f"        {screen.paint('problem', ATTENTION)}: {screen.plain(problem)}")
+        screen.print("        ", Painted("problem", ATTENTION), f": {problem}")
     if not report["projects"]:
         screen.print("        no projects; `ctxd add` adds one")
     for project in report["projects"]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import protocol
 from ctxd.mcp_frontend import relay, render
-from ctxd.mcp_frontend.client import Session, answer_of, ask, error_of
+from ctxd.mcp_frontend.client import ClientSession, answer_of, ask, error_of
 from ctxd.mcp_frontend.launch import DaemonError, Launcher, daemon_command, hello, project_of, working_folder
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def explore(options: argparse.Namespace) -> int:
     arguments = {"depth": options.depth, "limit": options.limit, "maxTokens": PAGE_TOKENS}
     if options.path:
         arguments["path"] = _absolute(options.path)
-    with Session(**fields_of(options)) as session:
+    with ClientSession(**fields_of(options)) as session:
         answer = answer_of(session.call("explore_codebase", arguments))
         if options.json:
             render.print_json(answer)
@@ -314,7 +314,7 @@ def ask_in_words(options: argparse.Namespace) -> int:
     if options.paths:
         arguments["target_paths"] = [_absolute(path) for path in options.paths]
     tool = "search_semantic_concept"
-    with Session(**fields_of(options)) as session:
+    with ClientSession(**fields_of(options)) as session:
         answer = answer_of(session.call(tool, arguments))
         found = answer.get("results") or []
         if options.json:
@@ -366,7 +366,7 @@ def _query(
     """
     last: dict[str, Any] = {}
     shortened = 0
-    with Session(**fields_of(options), only=only) as session:
+    with ClientSession(**fields_of(options), only=only) as session:
         screen = render.Screen(session.root)
 
         def found() -> Iterator[Any]:
@@ -434,7 +434,7 @@ def call(options: argparse.Namespace) -> int:
     if not isinstance(arguments, dict):
         render.complain("ctxd call: --args must be a JSON object")
         return USAGE
-    with Session(**fields_of(options)) as session:
+    with ClientSession(**fields_of(options)) as session:
         result = session.call(options.tool, arguments)
     render.print_json(answer_of(result))
     return USAGE if result.get("isError") else OK

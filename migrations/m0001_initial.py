@@ -6,14 +6,14 @@ content       one row per distinct sequence of bytes (key: the first 16 bytes of
               ("pending", "parsed", "none", "too_large", "failed") with `symbols_error` where it failed; `last_used`
               (Unix seconds) lets contents that no file holds any more be collected after a while.
 root          the folders this database serves (the worktrees of one repository share it).
-file          path -> content, per root; paths are bytes relative to the root. `stamp` as in indexer/walker.py.
+file          path -> content, per root; paths are bytes relative to the root. `stamp` as in indexer/files/walker.py.
 text_row      a row of the trigram index -> its content. Rows are line-aligned pieces of at most 64 KiB (a longer line stays
               whole), so that a match always lies within one row.
 text_index    FTS5 trigrams over canonical text decoded as Latin-1 (any bytes index). Contentless, without positions: it
               narrows, the bytes on disk decide. Measured: 11.5 % of the Linux kernel; 16-KiB rows 14.8 %, positions 170 %.
 common_trigram  how many rows hold a trigram, for those in more than a twentieth of all: counting one of these costs up to 2 ms,
               counting a rare one nothing. Made when the text index is optimized; the planner's estimates need no more.
-symbol        per content: packed definitions and imports, and packed references (indexer/outline.py). One blob per content
+symbol        per content: packed definitions and imports, and packed references (indexer/symbols/outline.py). One blob per content
               instead of a row per occurrence: a fifth of the space, and a file costs two inserts instead of hundreds.
 symbol_name   FTS5 name -> contents that define or refer to it (rowid = content id), the way into `symbol`. It folds case;
               the blobs decide.

@@ -1,6 +1,6 @@
 """What a file imports, by name: who uses a name through an import is found without looking at all files that mention the name.
 
-symbol        gains `imports` (indexer/outline.py), so that resolving a name reads no definitions.
+symbol        gains `imports` (indexer/symbols/outline.py), so that resolving a name reads no definitions.
 symbol_name   gains the column `imported`: names and aliases that imports bring in, and the last parts of modules' names.
 
 Both are made anew: their rows are derived, and derived in another way from now on.

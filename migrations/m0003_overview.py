@@ -1,11 +1,11 @@
 """What an overview of a project stands on.
 
 content.line_count  lines of the text, 0 for binary; written with the text rows, so that no file is read to count.
-link          per content: what it offers to other files and what it takes and imports from them, as the marks of indexer/outline.py. A row
+link          per content: what it offers to other files and what it takes and imports from them, as the marks of indexer/symbols/outline.py. A row
               per name would be five times the space.
 key_element   the offered names of each content that most files take: at most ten, with how many files take the name for each
               content that offers one of this name (`share`), by which they are ranked. Counting all
-              links takes seconds in a large project: indexing does it (indexer/element_ranking.py), an answer only looks.
+              links takes seconds in a large project: indexing does it (indexer/symbols/element_ranking.py), an answer only looks.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 content.chunks_revision  which revision of our code cut the content into chunks and wrote their words; 0: none yet.
 content.chunk_count  how many it has.
-chunk         the pieces of a content (indexer/chunker.py), with their lines and the kind of the definition that takes most of
+chunk         the pieces of a content (indexer/meaning/chunker.py), with their lines and the kind of the definition that takes most of
               them ("" where none does). Those of one content have consecutive ids, so that a range of ids is a content.
 chunk_text    FTS5 words of each chunk (rowid = its id): the names it defines, and all its words, as indexer/words.py splits them. A
               path is not among them: it is the file's, not the content's, and is looked at when a query comes.

@@ -5,7 +5,7 @@ import os
 import minilm
 import pytest
 
-from ctxd.daemon.workers import WorkerPool
+from ctxd.daemon.indexing.workers import WorkerPool
 from projects import opened
 
 

@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 
-from ctxd.indexer import text_search, trigrams
-from ctxd.indexer.pattern import PatternError, Worker, compile_pattern
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.patterns import trigrams
+from ctxd.indexer.patterns.pattern import PatternError, Worker, compile_pattern
 from ctxd.indexer.programs import TEXT_BACKENDS
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.text_search import Search
+from ctxd.indexer.text import text_search
+from ctxd.indexer.text.text_search import Search
 
 CORPORA = ("ascii", "unicode", "endings", "encodings", "hostile")
 LONG_LINE_BYTES = 300_000

@@ -4,9 +4,10 @@ import os
 import random
 import re
 
-from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.decode import as_utf8, canonical
-from ctxd.indexer.unified_diff import Change
+from ctxd.indexer.documents.unified_diff import Change
 
 ENDINGS = ["\n", "\n", "\r\n", "\r\n", "\r", "\r\r\n", "\n\r"]
 WORDS = ["a", "needle", "é", "ß", "€", "\U0001f600", "  ", "\t", "", "\u2028", "\x0b", "\ufeff", "\ufffd", "= 1", "# x"]

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ctxd.daemon.edit import Editor, backup_of
-from ctxd.daemon.replacement import FileChange, Replacement, temporary_name
+from ctxd.daemon.edits.editor import Editor, backup_of
+from ctxd.daemon.edits.replacement import FileChange, Replacement, temporary_name
 
 NOT_POSSIBLE = 77
 CHANGING = frozenset(

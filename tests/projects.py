@@ -5,9 +5,9 @@ import os
 import subprocess
 import time
 
-from ctxd.daemon.config import Settings
-from ctxd.daemon.edit import Editor
-from ctxd.daemon.project import Project
+from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.projects.config import Settings
+from ctxd.daemon.projects.project import Project
 from ctxd.indexer.database import Database
 from ctxd.indexer.programs import find_programs
 

@@ -50,15 +50,51 @@ def test_the_front_end_is_standard_library_and_the_protocol():
             assert allowed or ours, f"{name(path)} imports {one}"
 
 
-def test_dependencies_point_one_way():
-    below = {
-        "indexer": ("ctxd.daemon", "ctxd.mcp_frontend"),
-        "migrations": ("ctxd.daemon", "ctxd.mcp_frontend", "ctxd.indexer"),
-    }
-    below["daemon"] = ("ctxd.mcp_frontend",)
-    for package, forbidden in below.items():
-        for path in (ROOT / package).rglob("*.py"):
-            assert not [one for one in imports(path) if one.startswith(forbidden)], name(path)
+LAYERS = (
+    "migrations",
+    *("indexer.decode", "indexer.words", "indexer.programs", "indexer.revisions", "indexer.database"),
+    *("indexer.patterns", "indexer.languages", "indexer.files", "indexer.structure", "indexer.text", "indexer.names"),
+    *("indexer.symbols", "indexer.documents", "indexer.meaning", "indexer.worker", "indexer.writer"),
+    *("daemon.protocol", "daemon.errors", "daemon.schemas", "daemon.params"),
+    *("daemon.indexing", "daemon.edits", "daemon.projects", "daemon.tool", "daemon.answers", "daemon.tools"),
+    *("daemon.server", "daemon.main"),
+    "mcp_frontend",
+)
+"""From the bottom up: a module imports from its own layer and from those below."""
+
+
+UPWARD = {"daemon.indexing.thread": {"ctxd.daemon.projects.project", "ctxd.daemon.projects.project.Project"}}
+"""A type only, for now."""
+
+
+def layer_of(module):
+    """The index of its layer in LAYERS; None for a package that only has a docstring."""
+    return next((index for index, layer in enumerate(LAYERS) if f"{module}.".startswith(f"{layer}.")), None)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_imports_point_down(path):
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    own = layer_of(module)
+    assert own is not None or module in PACKAGES, f"{module} is in no layer: add it to LAYERS"
+    for one in imports(path) - UPWARD.get(module, set()):
+        layer = layer_of(one.removeprefix("ctxd.")) if one.startswith("ctxd.") else None
+        assert layer is None or layer <= own, f"{module} imports {one}, which lies above it"
+
+
+def test_no_two_modules_or_public_classes_are_named_alike():
+    """Except the shapes of answers: their names are the tools' own."""
+    modules = [path.stem for path in MODULES if path.stem != "__init__"]
+    classes = [
+        node.name
+        for path in MODULES
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+        and not node.name.startswith("_")
+        and "TypedDict" not in map(ast.unparse, node.bases)
+    ]
+    for names in (modules, classes):
+        assert not {one for one in names if names.count(one) > 1}
 
 
 def test_only_the_server_knows_mcp():
@@ -78,9 +114,9 @@ def test_only_indexer_and_migrations_know_sql():
 
 def test_tree_sitter_stays_in_the_worker():
     knowing = {name(path) for path in MODULES if any(one.startswith("tree_sitter") for one in imports(path))}
-    assert {one for one in knowing if not one.startswith("indexer/languages/")} == {"indexer/parser.py"}
+    assert {one for one in knowing if not one.startswith("indexer/languages/")} == {"indexer/symbols/parser.py"}
     assert "indexer/languages/__init__.py" not in knowing
-    importing = {name(path) for path in MODULES if any("indexer.parser" in one for one in imports(path))}
+    importing = {name(path) for path in MODULES if any("indexer.symbols.parser" in one for one in imports(path))}
     assert importing <= {"indexer/worker.py"}
 
 

@@ -10,11 +10,12 @@ import pytest
 from differential import random_looking_pattern, random_pattern, random_text, satisfies
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View
-from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer import matching, trigrams
-from ctxd.indexer.pattern import OutOfTime, PatternError, Worker, compile_pattern
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
+from ctxd.indexer.patterns import matching, trigrams
+from ctxd.indexer.patterns.pattern import OutOfTime, PatternError, Worker, compile_pattern
 from projects import ready, until, write
 
 RUNS_AWAY = "(?=(a+)+$)a"

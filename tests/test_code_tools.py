@@ -7,9 +7,10 @@ import jsonschema
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.elements import outline
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View
+from ctxd.daemon.answers.live_elements import outline
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.worker import FILE_BYTES_MAX
 from projects import opened, ready, until, write
 
@@ -338,7 +339,7 @@ def test_an_empty_answer_says_what_it_covers(view):
 @pytest.fixture
 def unparsed(folder, home):
     """A project whose workers take no job: its first pass does not end."""
-    from ctxd.daemon.workers import WorkerPool
+    from ctxd.daemon.indexing.workers import WorkerPool
 
     pool = WorkerPool(2)
     pool.close()

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 from ctxd.daemon import server
-from ctxd.daemon.tool import TOOLS, ToolError
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.tool import TOOLS
 
 CONTRACTS = Path(__file__).parent / "contracts"
 LISTING_TOKENS_MAX = 3_500  # for all seventeen; characters / 4

@@ -6,8 +6,8 @@ import pytest
 import sqlean
 
 from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
-from ctxd.daemon.view import View
 from ctxd.indexer import database as database_module
 from ctxd.indexer.database import Database, DatabaseError
 from ctxd.migrations import LATEST

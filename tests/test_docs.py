@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from ctxd.daemon.config import Settings
+from ctxd.daemon.projects.config import Settings
 from ctxd.daemon.tool import TOOLS
 from processes import COMMAND
 
@@ -61,8 +61,8 @@ def test_make_targets_in_the_readme_exist():
 
 
 def test_the_architecture_names_every_module_and_stays_short():
-    assert len(ARCHITECTURE.splitlines()) <= 250
+    assert len(ARCHITECTURE.splitlines()) <= 400
     for package in ("daemon", "indexer", "mcp_frontend"):
-        for path in (ROOT / package).glob("*.py"):
-            if not path.stem.startswith("__"):
+        for path in (ROOT / package).rglob("*.py"):
+            if not path.stem.startswith("__") and path.parent.name not in {"tools", "languages", "structure"}:
                 assert f"`{path.name}`" in ARCHITECTURE, path.name

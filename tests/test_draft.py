@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from ctxd.indexer.decode import as_utf8, decode
-from ctxd.indexer.draft import Draft, DraftError, spliced
-from ctxd.indexer.unified_diff import Change, unified_diff
+from ctxd.indexer.documents.draft import Draft, DraftError, spliced
+from ctxd.indexer.documents.unified_diff import Change, unified_diff
 from edits import hostile, patched, random_changes
 
 

@@ -13,9 +13,9 @@ import threading
 import pytest
 
 import killed
-from ctxd.daemon.edit import Editor, backup_of
-from ctxd.daemon.replacement import FileChange, FileChanged, Replacement, read_to_edit
-from ctxd.daemon.tool import ToolError
+from ctxd.daemon.edits.editor import Editor, backup_of
+from ctxd.daemon.edits.replacement import FileChange, FileChanged, Replacement, read_to_edit
+from ctxd.daemon.errors import ToolError
 from projects import write
 
 
@@ -343,16 +343,16 @@ def test_edits_of_one_file_at_once_are_made_one_after_the_other(editor, root, fo
 
 
 def test_the_journal_is_bounded_and_keeps_the_last(home, root, monkeypatch):
-    monkeypatch.setattr("ctxd.daemon.journal.EDITS_MAX", 3)
+    monkeypatch.setattr("ctxd.daemon.edits.journal.EDITS_MAX", 3)
     editor = Editor(str(home / "edits"))
     texts = ["old a\n", *(f"{n}\n" for n in range(5))]
     for pair in itertools.pairwise(texts):
         editor.commit("t", root, [change("a.txt", *pair)])
     assert states(editor) == [(5, "done"), (4, "done"), (3, "done")]
-    monkeypatch.setattr("ctxd.daemon.journal.BYTES_MAX", 10)
+    monkeypatch.setattr("ctxd.daemon.edits.journal.BYTES_MAX", 10)
     editor.commit("t", root, [change("a.txt", "4\n", "5\n")])
     assert states(editor) == [(6, "done")]
-    monkeypatch.setattr("ctxd.daemon.journal.DAYS_MAX", -1)
+    monkeypatch.setattr("ctxd.daemon.edits.journal.DAYS_MAX", -1)
     editor.commit("t", root, [change("a.txt", "5\n", "6\n")])
     assert states(editor) == [(7, "done")]
 

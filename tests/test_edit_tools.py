@@ -12,9 +12,10 @@ import pytest
 
 import edits
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.edit import Editor
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View
+from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
 from edits import patched
 from projects import opened, ready, write
 

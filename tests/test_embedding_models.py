@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from test_semantic import LOGIN, READ_CSV, call, concept, paths
 
-from ctxd.daemon import config
-from ctxd.daemon import model as project_model
-from ctxd.daemon.view import View
-from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer import embedding, endpoint_model, onnx_model
-from ctxd.indexer.chunk_job import EmbedJob, EncodeJob
-from ctxd.indexer.chunk_rows import stored_models
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects import chosen_model as project_model
+from ctxd.daemon.projects import config
+from ctxd.daemon.projects.view import View
 from ctxd.indexer.decode import content_hash
+from ctxd.indexer.meaning import embedding, endpoint_model, onnx_model
+from ctxd.indexer.meaning.chunk_job import EmbedJob, EncodeJob
+from ctxd.indexer.meaning.chunk_rows import stored_models
 from projects import opened, ready, until, write
 
 KEY = "sk-secret-of-the-test"

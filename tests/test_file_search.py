@@ -6,13 +6,14 @@ import re
 
 import pytest
 
+from ctxd.daemon.errors import ToolError
 from ctxd.daemon.server import Session
-from ctxd.daemon.tool import ToolError
-from ctxd.indexer import finders, glob
-from ctxd.indexer.glob import GlobError
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.names import finders
+from ctxd.indexer.patterns import glob
+from ctxd.indexer.patterns.glob import GlobError
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS, Programs
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.text_search import Search
+from ctxd.indexer.text.text_search import Search
 from projects import opened, write
 
 NAMES = [

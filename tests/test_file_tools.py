@@ -9,8 +9,9 @@ import pytest
 
 from ctxd.daemon import tool as tool_module
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View, seen_as
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View, seen_as
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 from projects import opened, ready, until, write
 

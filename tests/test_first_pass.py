@@ -5,9 +5,9 @@ from concurrent.futures import Future
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
-from ctxd.daemon.view import View
-from ctxd.daemon.workers import WorkerPool
 from projects import opened, ready, until, write
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
-from ctxd.daemon.view import View
 from projects import git, opened, ready
 
 OPERATIONS = int(os.environ.get("CTXD_FUZZ_OPERATIONS", "400"))

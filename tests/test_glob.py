@@ -1,7 +1,7 @@
 import pytest
 import re2
 
-from ctxd.indexer import glob
+from ctxd.indexer.patterns import glob
 
 
 def matches(pattern, path):

@@ -7,15 +7,16 @@ import sys
 
 import pytest
 
-from ctxd.daemon import config, protocol
-from ctxd.daemon.known_roots import KnownRoots
-from ctxd.daemon.project import database_name
-from ctxd.daemon.registry import Registry
+from ctxd.daemon import protocol
+from ctxd.daemon.projects import config
+from ctxd.daemon.projects.known_roots import KnownRoots
+from ctxd.daemon.projects.project import database_name
+from ctxd.daemon.projects.registry import Registry
 from projects import write
 
 ADDER = """
 import sys
-from ctxd.daemon.known_roots import KnownRoots
+from ctxd.daemon.projects.known_roots import KnownRoots
 known = KnownRoots(sys.argv[1])
 for number in range(10_000):
     known.add(b"/srv/%d" % number)

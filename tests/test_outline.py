@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from ctxd.indexer.outline import (
+from ctxd.indexer.symbols.outline import (
     MEMBER,
     ROLES,
     Definition,

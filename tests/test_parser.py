@@ -20,7 +20,7 @@ from ctxd.indexer.languages import (
     language_of,
     parsed_language_of,
 )
-from ctxd.indexer.parser import DeadlineError, UnparsableError, _grammar_of, parse, query_source
+from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, _grammar_of, parse, query_source
 
 SAMPLES = os.path.join(os.path.dirname(__file__), "languages")
 PARSED = [language for language in LANGUAGES if language.has_symbols and not language.has_sections]

@@ -3,7 +3,7 @@
 import itertools
 import random
 
-from ctxd.indexer.path_order import SHELF_PATHS, PathOrder, shelf_of
+from ctxd.indexer.files.path_order import SHELF_PATHS, PathOrder, shelf_of
 
 
 def some_path(dice):

@@ -12,8 +12,8 @@ import pytest
 import sqlean
 from differential import ALPHABET, random_pattern, random_text, satisfies
 
-from ctxd.indexer import characters, dialect, trigrams
-from ctxd.indexer.pattern import PatternError, compile_pattern
+from ctxd.indexer.patterns import characters, dialect, trigrams
+from ctxd.indexer.patterns.pattern import PatternError, compile_pattern
 
 needs_rg = pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed: nothing to compare with")
 

@@ -7,12 +7,14 @@ import threading
 
 import pytest
 
-from ctxd.daemon import config, protocol
+from ctxd.daemon import protocol
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.registry import Registry
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View
-from ctxd.daemon.watcher import Watcher
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.daemon.projects import config
+from ctxd.daemon.projects.registry import Registry
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
 from projects import opened, ready, until, write
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ctxd.indexer.secret_names import is_secret
+from ctxd.indexer.files.secret_names import is_secret
 
 SECRET = """
 .env                            app/.env                        .ENV                            .env.local

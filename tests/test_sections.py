@@ -1,8 +1,8 @@
 """Headings and keys as symbols of a project."""
 
 from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
-from ctxd.daemon.view import View
 from projects import opened, ready, write
 
 FILES = {

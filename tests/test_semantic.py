@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
-from ctxd.daemon.view import View
-from ctxd.daemon.workers import WorkerPool
-from ctxd.indexer import embedding
-from ctxd.indexer.chunk_rows import stored_models
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.database import Database
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.semantic_ranking import FEATURES, Evidence, Question, features, scores
-from ctxd.indexer.vectors import KEPT_BYTES, NARROWED, VectorIndex
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.meaning import embedding
+from ctxd.indexer.meaning.chunk_rows import stored_models
+from ctxd.indexer.meaning.semantic_ranking import FEATURES, Evidence, Question, features, scores
+from ctxd.indexer.meaning.vectors import KEPT_BYTES, NARROWED, VectorIndex
 from projects import git, opened, ready, until, write
 
 READ_CSV = '''import csv
@@ -454,7 +455,7 @@ def test_the_nearest_chunks_are_those_of_an_exact_search(home, monkeypatch, kept
         connection.executemany("INSERT INTO chunk VALUES (?, 1, 1, 1, '')", ((at,) for at in range(count)))
         connection.executemany("INSERT INTO vector_1 VALUES (?, ?)", enumerate(embedding.quantised(vectors)))
         connection.execute("INSERT INTO embedded (model_id, content_id, embedded_at) VALUES (1, 1, 0)")
-    monkeypatch.setattr("ctxd.indexer.vectors.KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr("ctxd.indexer.meaning.vectors.KEPT_BYTES", kept_bytes)
     index = VectorIndex(database, 1, 64)
     kept = []
     for at in range(0, 200, 10):

@@ -6,8 +6,9 @@ import threading
 
 import anyio
 
-from ctxd.daemon import config, protocol
-from ctxd.daemon.registry import Registry
+from ctxd.daemon import protocol
+from ctxd.daemon.projects import config
+from ctxd.daemon.projects.registry import Registry
 from ctxd.daemon.server import Connections, Lines
 from ctxd.daemon.tool import TOOLS
 from projects import write

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ctxd.indexer.static_model import WEIGHTS_PATH, StaticModel
+from ctxd.indexer.meaning.static_model import WEIGHTS_PATH, StaticModel
 from ctxd.indexer.words import tokens
 
 ROWS = {"read": (127, 0, 0), "file": (0, 127, 0), "socket": (0, 0, 127), "sock": (0, 64, 64), "config": (100, 0, 100)}

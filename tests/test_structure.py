@@ -7,7 +7,7 @@ import pytest
 from references import READERS, Refused
 
 from ctxd.indexer.structure import _SCANNERS, scan
-from ctxd.indexer.structure.definitions import DEFINITIONS_MAX, outline_of
+from ctxd.indexer.symbols.headings import DEFINITIONS_MAX, outline_of
 
 
 def shown(language, text):

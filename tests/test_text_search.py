@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
-from ctxd.indexer import text_search
-from ctxd.indexer.pattern import compile_pattern
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.patterns.pattern import compile_pattern
+from ctxd.indexer.patterns.trigrams import EVERYTHING
 from ctxd.indexer.programs import TEXT_BACKENDS, ProgramFailed, Programs, names_from
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.text_search import Search
-from ctxd.indexer.trigrams import EVERYTHING
+from ctxd.indexer.text import text_search
+from ctxd.indexer.text.text_search import Search
 from projects import opened, ready, until, write
 
 QUERIES = [

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ctxd.indexer import text_targets as targets
-from ctxd.indexer.document import Document
-from ctxd.indexer.heading_ids import slugs_of
-from ctxd.indexer.pattern import compile_pattern
+from ctxd.indexer.documents import text_targets as targets
+from ctxd.indexer.documents.document import Document
+from ctxd.indexer.patterns.pattern import compile_pattern
+from ctxd.indexer.structure.heading_ids import slugs_of
 
 GUIDE = """---
 title: x

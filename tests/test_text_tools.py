@@ -8,12 +8,13 @@ import socket
 import jsonschema
 import pytest
 
-from ctxd.daemon import text_file
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError
+from ctxd.daemon.answers import text_file
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.tools.text import READ_LINES_MAX
-from ctxd.daemon.view import View
-from ctxd.indexer.comments import _OF_LANGUAGE
+from ctxd.indexer.documents.comments import _OF_LANGUAGE
 from ctxd.indexer.languages import LANGUAGE_BY_NAME
 from projects import opened, write
 

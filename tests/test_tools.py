@@ -10,10 +10,12 @@ import pytest
 from test_secret_names import SECRET, names
 
 from ctxd.daemon import tools as _tools  # noqa: F401
-from ctxd.daemon.tool import TOOLS, Call, ToolError, make_cursor
+from ctxd.daemon.answers.page import make_cursor
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.projects.view import View
+from ctxd.daemon.projects.why import why
+from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.tools.search import TextParams
-from ctxd.daemon.view import View
-from ctxd.daemon.why import why
 from projects import opened, ready, write
 
 GOOD = {

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from ctxd.indexer.git import Git, GitError, git_folder_of, make_empty_repository
-from ctxd.indexer.ignore import IgnoreFile, read_ignore_file
-from ctxd.indexer.walker import Walker, stamp_of
+from ctxd.indexer.files.git import Git, GitError, git_folder_of, make_empty_repository
+from ctxd.indexer.files.ignore import IgnoreFile, read_ignore_file
+from ctxd.indexer.files.walker import Walker, stamp_of
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

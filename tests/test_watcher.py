@@ -17,11 +17,11 @@ import time
 
 import pytest
 
-from ctxd.daemon.watcher import Watcher
-from ctxd.indexer.file_table import Content, FileTable
-from ctxd.indexer.ignore import IgnoreFile
-from ctxd.indexer.secret_names import is_secret
-from ctxd.indexer.walker import Walker, stamp_of
+from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.indexer.files.file_table import Content, FileTable
+from ctxd.indexer.files.ignore import IgnoreFile
+from ctxd.indexer.files.secret_names import is_secret
+from ctxd.indexer.files.walker import Walker, stamp_of
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -587,10 +587,10 @@ def open_descriptors():
 
 CHILD = """
 import os, sys
-import ctxd.daemon.inotify
-from ctxd.daemon.watcher import Watcher
-from ctxd.indexer.file_table import FileTable
-from ctxd.indexer.walker import Walker
+import ctxd.daemon.indexing.inotify
+from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.indexer.files.file_table import FileTable
+from ctxd.indexer.files.walker import Walker
 root = os.fsencode(sys.argv[1])
 if len(sys.argv) > 3:  # root may read anything: become who may not, now that all modules are loaded
     os.setgroups([])

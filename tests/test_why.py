@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from ctxd.daemon.why import why
-from ctxd.indexer.walker import Walker
+from ctxd.daemon.projects.why import why
+from ctxd.indexer.files.walker import Walker
 from projects import git, opened, ready, write
 
 FILES = {

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from ctxd.daemon.workers import ParseJob, PoolClosedError, WorkerPool
+from ctxd.daemon.indexing.workers import ParseJob, PoolClosedError, WorkerPool
 from ctxd.indexer.decode import content_hash
-from ctxd.indexer.outline import ROLES, reference_positions, unpack_definitions
+from ctxd.indexer.symbols.outline import ROLES, reference_positions, unpack_definitions
 
 WAIT_SECONDS = 60
 
@@ -186,7 +186,7 @@ def test_close_ends_all_processes_and_settles_all_futures(tmp_path):
 def test_no_process_outlives_a_killed_daemon(tmp_path):
     job = job_for(tmp_path, "a.py", b"x = 1\n", "python")
     code = (
-        "from ctxd.daemon.workers import *; import sys, time; pool = WorkerPool(1);"
+        "from ctxd.daemon.indexing.workers import *; import sys, time; pool = WorkerPool(1);"
         f"pool.submit(ParseJob({job.path!r}, 'python', {job.content_hash!r})).result(60); print(pool.stats().pids[0], flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as daemon:
@@ -196,14 +196,14 @@ def test_no_process_outlives_a_killed_daemon(tmp_path):
 
 
 def test_the_daemon_side_never_loads_a_grammar():
-    code = "import sys, ctxd.daemon.workers, ctxd.indexer.outline, ctxd.indexer.languages; print([m for m in sys.modules if 'tree_sitter' in m or m == 'mcp'])"
+    code = "import sys, ctxd.daemon.indexing.workers, ctxd.indexer.symbols.outline, ctxd.indexer.languages; print([m for m in sys.modules if 'tree_sitter' in m or m == 'mcp'])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
 
 
 def test_the_worker_loads_neither_the_sdk_nor_a_database():
-    code = "import sys, ctxd.indexer.worker, ctxd.indexer.parser, ctxd.indexer.decode; print([m for m in sys.modules if m in ('mcp', 'sqlean', 'sqlite3', 'pydantic')])"
+    code = "import sys, ctxd.indexer.worker, ctxd.indexer.symbols.parser, ctxd.indexer.decode; print([m for m in sys.modules if m in ('mcp', 'sqlean', 'sqlite3', 'pydantic')])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import parsed_language_of
-from ctxd.indexer.static_model import StaticModel
+from ctxd.indexer.meaning.static_model import StaticModel
 from ctxd.indexer.words import tokens
 
 CHUNK_CHARACTERS = 1_500

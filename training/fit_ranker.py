@@ -1,4 +1,4 @@
-"""Fit the weights of indexer/ranking.json on annotated repositories.
+"""Fit the weights of indexer/meaning/ranking.json on annotated repositories.
 
     python training/fit_ranker.py REPOSITORIES ANNOTATIONS [--home FOLDER] [--write]
     python training/fit_ranker.py REPOSITORIES ANNOTATIONS [--home FOLDER] [--write] --scores
@@ -26,17 +26,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxd.daemon.config import Settings
-from ctxd.daemon.edit import Editor
-from ctxd.daemon.project import Project
-from ctxd.daemon.workers import WorkerPool
+from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.indexing.workers import WorkerPool
+from ctxd.daemon.projects.config import Settings
+from ctxd.daemon.projects.project import Project
 from ctxd.indexer.database import Database
 from ctxd.indexer.decode import decode
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.meaning.semantic_ranking import FEATURES, Question, features, signs
 from ctxd.indexer.programs import find_programs
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.semantic_ranking import FEATURES, Question, features, signs
 
-RANKING = Path(__file__).parent.parent / "indexer" / "ranking.json"
+RANKING = Path(__file__).parent.parent / "indexer" / "meaning" / "ranking.json"
 KINDS = ("with_vectors", "without_vectors")
 SIGNS = ("one", "told", "name", "defines", "cosine")
 FOLDS, SHUFFLES = 5, 3

@@ -19,14 +19,14 @@ from pairs import BODY_CHARACTERS_MAX, Pair, write_pairs
 
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import language_of
-from ctxd.indexer.parser import DeadlineError, UnparsableError, parse
+from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packages import Package
 
-    from ctxd.indexer.outline import Definition
+    from ctxd.indexer.symbols.outline import Definition
 
 PARSE_SECONDS = 5.0
 BODY_BYTES_MIN = 120

@@ -24,7 +24,7 @@ import torch
 from pairs import read_pairs
 from transformers import AutoModel, AutoTokenizer
 
-from ctxd.indexer.static_model import WEIGHTS_PATH, Vocabulary, damped
+from ctxd.indexer.meaning.static_model import WEIGHTS_PATH, Vocabulary, damped
 from ctxd.indexer.words import parts, tokens
 
 SEED = 1

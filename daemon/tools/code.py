@@ -9,30 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.elements import ElementLookup, elements_of, readable
-from ctxd.daemon.match_groups import Occurrence, matches_by_file
-from ctxd.daemon.text_query import pattern_of
-from ctxd.daemon.tool import (
-    RESULTS_MAX,
-    TOKEN_BYTES,
-    Call,
-    CamelParams,
-    ToolError,
-    end_that_fits,
-    make_cursor,
-    read_cursor,
-    size_of,
-    tool,
-)
+from ctxd.daemon.answers.live_elements import ElementLookup, elements_of, readable
+from ctxd.daemon.answers.match_groups import LineMatch, matches_by_file
+from ctxd.daemon.answers.page import RESULTS_MAX, TOKEN_BYTES, end_that_fits, make_cursor, read_cursor, size_of
+from ctxd.daemon.answers.text_query import pattern_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Progress, Stale
 from ctxd.daemon.tools.search_in_files import PATTERNS, FileOfMatches, GroupedMatch
 from ctxd.indexer import languages
 from ctxd.indexer.decode import Unreadable
-from ctxd.indexer.elements import FileElements, language_name, type_of
+from ctxd.indexer.symbols.enclosing import FileElements, language_name, type_of
 
 if TYPE_CHECKING:
-    from ctxd.indexer.outline import Definition
-    from ctxd.indexer.text_search import FileMatches
+    from ctxd.indexer.symbols.outline import Definition
+    from ctxd.indexer.text.text_search import FileMatches
 
 _SIDE_SHARE = (
     8  # related elements, imports and highlights get at most an eighth of the tokens each, the content gets the rest
@@ -305,7 +297,7 @@ def search_with_context(call: Call, params: ContextParams) -> dict[str, Any]:
         return matches_by_file(call, params)
     lookup = ElementLookup(call)
 
-    def add_elements(found: FileMatches, occurrences: list[Occurrence], matches: list[dict[str, Any]]) -> None:
+    def add_elements(found: FileMatches, occurrences: list[LineMatch], matches: list[dict[str, Any]]) -> None:
         elements = _elements_around(lookup, found)
         for (line_start, _, first, last), match in zip(occurrences, matches, strict=True):
             index = elements.around_span(line_start + first, line_start + last) if elements is not None else None

@@ -7,28 +7,31 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self
 from pydantic import Field, WithJsonSchema, model_validator
 from typing_extensions import TypedDict
 
-from ctxd.daemon.edit import hash_of
-from ctxd.daemon.replacement import EDIT_BYTES_MAX, too_large
-from ctxd.daemon.text_file import document_of
-from ctxd.daemon.text_query import pattern_of
-from ctxd.daemon.tool import LINE_CHARS_MAX, Call, CamelParams, ToolError, tool
+from ctxd.daemon.answers.page import LINE_CHARS_MAX
+from ctxd.daemon.answers.text_file import document_of
+from ctxd.daemon.answers.text_query import pattern_of
+from ctxd.daemon.answers.working_files import WorkingFiles, worked_out
+from ctxd.daemon.edits.editor import hash_of
+from ctxd.daemon.edits.replacement import EDIT_BYTES_MAX, too_large
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.text import FILE_PATH, BlockIndex, LineRange, absolute, failure
-from ctxd.daemon.working_files import WorkingFiles, worked_out
-from ctxd.indexer import patch, substitution, text_targets
 from ctxd.indexer.decode import line_count
-from ctxd.indexer.patch import Patched
-from ctxd.indexer.pattern import OutOfTime, PatternError, literal_search
-from ctxd.indexer.substitution import Template
-from ctxd.indexer.text_targets import OTHERS_MAX, TargetError
-from ctxd.indexer.unified_diff import Change
+from ctxd.indexer.documents import patch, substitution, text_targets
+from ctxd.indexer.documents.patch import Patched
+from ctxd.indexer.documents.substitution import Template
+from ctxd.indexer.documents.text_targets import OTHERS_MAX, TargetError
+from ctxd.indexer.documents.unified_diff import Change
+from ctxd.indexer.patterns.pattern import OutOfTime, PatternError, literal_search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ctxd.daemon.working_files import WorkingFile
-    from ctxd.indexer.document import Document
-    from ctxd.indexer.substitution import Occurrence
-    from ctxd.indexer.text_targets import Place
+    from ctxd.daemon.answers.working_files import WorkingFile
+    from ctxd.indexer.documents.document import Document
+    from ctxd.indexer.documents.substitution import FoundMatch
+    from ctxd.indexer.documents.text_targets import Place
 
 MATCHES_MAX = 500_000  # each to be replaced takes some hundred bytes of memory
 PATCHES_MAX = 100
@@ -144,7 +147,7 @@ def _replace(call: Call, params: ReplaceParams) -> dict[str, Any]:
     return {**answer, **outcome, "hash": hash_of(now)}
 
 
-def _replacements(call: Call, params: ReplaceParams, text: bytes) -> Iterator[tuple[Occurrence, bytes]]:
+def _replacements(call: Call, params: ReplaceParams, text: bytes) -> Iterator[tuple[FoundMatch, bytes]]:
     """Each match and what takes its place. Raises ToolError, PatternError."""
     if params.use_regex:
         pattern = pattern_of(call, params.search_text, is_regex=True, case_sensitive=params.case_sensitive)
@@ -166,7 +169,7 @@ def _replacements(call: Call, params: ReplaceParams, text: bytes) -> Iterator[tu
             yield found, new
 
 
-def _in_time(call: Call, occurrences: Iterator[Occurrence]) -> Iterator[Occurrence]:
+def _in_time(call: Call, occurrences: Iterator[FoundMatch]) -> Iterator[FoundMatch]:
     for number, found in enumerate(occurrences):
         if number % _LOOK_EVERY == 0 and call.stop():
             raise _took_too_long()

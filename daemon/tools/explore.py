@@ -8,14 +8,17 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.elements import indexing_required
-from ctxd.daemon.tool import TOKEN_BYTES, Call, CamelParams, ToolError, size_of, tool
+from ctxd.daemon.answers.live_elements import indexing_required
+from ctxd.daemon.answers.page import TOKEN_BYTES, size_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.code import NotReady
 from ctxd.daemon.tools.search import Coverage, Stale
 from ctxd.indexer.decode import Unreadable, decode, read_inside
-from ctxd.indexer.elements import type_of
-from ctxd.indexer.overview import Overview
-from ctxd.indexer.symbol_search import KeyElement
+from ctxd.indexer.symbols.enclosing import type_of
+from ctxd.indexer.symbols.overview import Overview
+from ctxd.indexer.symbols.symbol_search import KeyElement
 
 LANGUAGES_MAX = 10
 KEY_ELEMENTS_MAX = 30

@@ -11,13 +11,16 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.text_query import Line, TextQuery, listed_coverage, path_patterns, pattern_of
-from ctxd.daemon.tool import RESULTS_MAX, Call, CamelParams, Page, Params, ToolError, tool
+from ctxd.daemon.answers.page import RESULTS_MAX, Page
+from ctxd.daemon.answers.text_query import Line, TextQuery, listed_coverage, path_patterns, pattern_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams, Params
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Listed
-from ctxd.indexer.file_ranking import rank_files
-from ctxd.indexer.file_table import extension_of
-from ctxd.indexer.glob import GlobError
-from ctxd.indexer.text_search import Search
+from ctxd.indexer.files.file_table import extension_of
+from ctxd.indexer.names.file_ranking import rank_files
+from ctxd.indexer.patterns.glob import GlobError
+from ctxd.indexer.text.text_search import Search
 
 
 class NamesResult(Listed):

@@ -7,12 +7,15 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.text_query import Line, TextQuery, pattern_of
-from ctxd.daemon.tool import RESULTS_MAX, Call, Page, Params, ToolError, tool
+from ctxd.daemon.answers.page import RESULTS_MAX, Page
+from ctxd.daemon.answers.text_query import Line, TextQuery, pattern_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import Params
+from ctxd.daemon.tool import Call, tool
 from ctxd.indexer import languages
-from ctxd.indexer.pattern import Pattern
-from ctxd.indexer.scope import Scope
-from ctxd.indexer.symbol_search import Occurrence, Snippets, split_name
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.patterns.pattern import Pattern
+from ctxd.indexer.symbols.symbol_search import Occurrence, Snippets, split_name
 
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Answer size limit")]
 CURSOR = Annotated[str | None, Field(description="From the last answer")]

@@ -11,11 +11,14 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.match_groups import matches_by_file
-from ctxd.daemon.text_query import Line, TextQuery, pattern_of
-from ctxd.daemon.tool import Call, Page, Params, ToolError, tool
+from ctxd.daemon.answers.match_groups import matches_by_file
+from ctxd.daemon.answers.page import Page
+from ctxd.daemon.answers.text_query import Line, TextQuery, pattern_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import Params
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Completeness
-from ctxd.indexer.glob import GlobError, path_filter
+from ctxd.indexer.patterns.glob import GlobError, path_filter
 
 FLAT_NAMES = ("file_pattern", "path", "use_regex", "exclude_query", "timeout")
 GROUPED_NAMES = (

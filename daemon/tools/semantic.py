@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ctxd.daemon.semantic_query import Answer, SemanticQuery
-from ctxd.daemon.text_query import shortened
-from ctxd.daemon.tool import TOKEN_BYTES, Call, CamelParams, Page, Params, ToolError, tool
+from ctxd.daemon.answers.page import TOKEN_BYTES, Page
+from ctxd.daemon.answers.semantic_query import Answer, SemanticQuery
+from ctxd.daemon.answers.text_query import shortened
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams, Params
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, TARGET_PATHS, CamelListed, Listed, Progress
-from ctxd.indexer import embedding, languages
-from ctxd.indexer.elements import language_name, type_of
+from ctxd.indexer import languages
+from ctxd.indexer.meaning import embedding
+from ctxd.indexer.symbols.enclosing import language_name, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

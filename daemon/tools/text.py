@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self
 from pydantic import Field, WithJsonSchema, model_validator
 from typing_extensions import TypedDict
 
-from ctxd.daemon.text_file import TextFile, read_text_file
-from ctxd.daemon.text_query import Line, pattern_of
-from ctxd.daemon.tool import TOKEN_BYTES, Call, CamelParams, Page, ToolError, cut, end_that_fits, tool
+from ctxd.daemon.answers.page import TOKEN_BYTES, Page, cut, end_that_fits
+from ctxd.daemon.answers.text_file import TextFile, read_text_file
+from ctxd.daemon.answers.text_query import Line, pattern_of
+from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import CamelParams
+from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CamelListed
-from ctxd.indexer import languages, text_targets
-from ctxd.indexer.comments import blank_runs, comment_blocks
-from ctxd.indexer.document import PROSE, Document
-from ctxd.indexer.text_search import FileMatches, Search, matching_lines
+from ctxd.indexer import languages
+from ctxd.indexer.documents import text_targets
+from ctxd.indexer.documents.comments import blank_runs, comment_blocks
+from ctxd.indexer.documents.document import PROSE, Document
+from ctxd.indexer.text.text_search import FileMatches, Search, matching_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ctxd.indexer.documents.text_targets import Place
     from ctxd.indexer.structure import Section
-    from ctxd.indexer.text_targets import Place
 
 READ_LINES_MAX = 200
 """Of a longer part the first so many are read, as specification 002 shows."""
@@ -451,7 +455,7 @@ class SearchText(CamelParams):
     context_lines: Annotated[int, Field(ge=0, le=(READ_LINES_MAX - 1) // 2)] = 10  # so that the match is not cut off
 
 
-class Target(CamelParams):
+class ReadTarget(CamelParams):
     lines: LineRange | None = None
     heading: HeadingText | None = None
     code_block: BlockIndex | None = None
@@ -486,7 +490,7 @@ _TARGET_SCHEMA = {
 
 class ReadParams(CamelParams):
     file_path: FILE_PATH
-    target: Annotated[Target, WithJsonSchema(_TARGET_SCHEMA)]
+    target: Annotated[ReadTarget, WithJsonSchema(_TARGET_SCHEMA)]
 
 
 class Range(TypedDict):
@@ -546,7 +550,7 @@ def text_read(call: Call, params: ReadParams) -> dict[str, Any]:
     return {**answer, "hash": file.hash}
 
 
-def _start(document: Document, target: Target, place: Place) -> int:
+def _start(document: Document, target: ReadTarget, place: Place) -> int:
     """Where the content begins: with the place, but not far before a match in very long lines."""
     if target.search is None or place.end - place.start <= READ_BYTES_MAX:
         return place.start
@@ -556,7 +560,7 @@ def _start(document: Document, target: Target, place: Place) -> int:
     return start
 
 
-def _place(document: Document, target: Target) -> Place:
+def _place(document: Document, target: ReadTarget) -> Place:
     """Raises TargetError and, where the structure cannot be had, ToolError."""
     if target.lines is not None:
         return text_targets.by_lines(document, target.lines.start, target.lines.end)

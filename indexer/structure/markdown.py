@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 
-from ctxd.indexer.heading_ids import without_id
 from ctxd.indexer.structure import Anchor, CodeBlock, Frontmatter, Sections, Structure, toml, yaml
+from ctxd.indexer.structure.heading_ids import without_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,127 @@
+"""Every match, grouped by file: what two tools of specification 003 answer. They differ in what they say of a match.
+
+Invariant: a text that occurs twice in a line is two matches, and files, not matches, fill a page.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ctxd.daemon.answers.page import RESULTS_MAX, Page, cut, size_of
+from ctxd.daemon.answers.text_query import TextQuery, path_patterns, pattern_of
+from ctxd.daemon.tool import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ctxd.indexer.patterns.pattern import Pattern
+    from ctxd.indexer.text.text_search import FileMatches
+
+LineMatch = tuple[int, bytes, int, int]
+"""Offset of the line in its text, the line, and where in it the match starts and ends, in bytes."""
+
+
+class GroupedParams(Protocol):
+    """What both tools take, by whatever names."""
+
+    query: str
+    is_regex: bool
+    case_sensitive: bool
+    limit: int
+    matches_max: int
+    include: str
+    exclude: str
+    max_tokens: int
+    cursor: str | None
+
+
+def matches_by_file(
+    call: Call,
+    params: GroupedParams,
+    more: Callable[
+        [FileMatches, list[LineMatch], list[dict[str, Any]]], None
+    ] = lambda _found, _occurrences, _matches: None,
+) -> dict[str, Any]:
+    """The answer. `more` adds to the matches of one file what else there is to say of them."""
+    pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
+    scope = call.view.scope(
+        include=path_patterns("includePatterns", params.include, call.view),
+        exclude=path_patterns("excludePatterns", params.exclude, call.view),
+    )
+    page = Page(params, str, int, bool, results_max=params.limit)
+    path, matches, is_exact = page.place or ("", 0, True)
+    after = path.encode("latin-1")
+    enough = matches + RESULTS_MAX
+    query = TextQuery(call, pattern, scope)
+    for found in query.files(after):
+        if found.path == after:
+            continue
+        occurrences = _occurrences(pattern, found)
+        first = list(islice(occurrences, params.matches_max))
+        count = len(first) + sum(1 for _ in islice(occurrences, RESULTS_MAX + 1 - len(first)))
+        matches += count
+        is_exact = is_exact and count <= RESULTS_MAX
+        place = [found.path.decode("latin-1"), matches, is_exact]
+        goes_on = page.add(
+            lambda one=found, shown=first, total=count: _group(call, one, shown, total, page, more), place
+        )
+        if not goes_on or (page.count > len(page.results) and matches > enough):
+            is_exact = False
+            break
+    result: dict[str, Any] = {
+        "success": True,
+        "query": params.query,
+        "totalFiles": page.total,
+        "totalMatches": matches,
+        "filesSearched": query.coverage()["files_searched"],
+        "results": page.results,
+        **query.tail(page, cursor="nextCursor", goes_on=False),
+    }
+    return result if is_exact else {**result, "total_is_exact": False}
+
+
+def _occurrences(pattern: Pattern, found: FileMatches) -> Iterator[LineMatch]:
+    for start, end, _, _ in found.lines:
+        line = found.text[start:end]
+        for first, last in pattern.matches_in_line(line):
+            yield start, line, first, last
+
+
+def _group(
+    call: Call,
+    found: FileMatches,
+    occurrences: list[LineMatch],
+    total: int,
+    page: Page,
+    more: Callable[[FileMatches, list[LineMatch], list[dict[str, Any]]], None],
+) -> dict[str, Any]:
+    path = call.view.shown(found.path)
+    matches = [_match(found.number_of(start), line, first, last) for start, line, first, last in occurrences]
+    more(found, occurrences, matches)
+    group: dict[str, Any] = {
+        "file": {"name": path.rpartition("/")[2], "path": path, "type": "file"},
+        "matches": matches,
+    }
+    # The first file of a page is shown whatever its size: with as many matches as there is room for.
+    while not page.results and len(matches) > 1 and size_of(group) > page.bytes_left:
+        matches.pop()
+        page.truncated = True
+    return group if total == len(matches) else {**group, "totalMatches": total}
+
+
+def _match(number: int, line: bytes, first: int, last: int) -> dict[str, Any]:
+    text = line.decode()
+    start = first if len(text) == len(line) else len(line[:first].decode())
+    found = line[first:last].decode()
+    end = start + len(found)
+    content, truncated = cut(text, start, end)
+    shown, shortened = cut(found, 0, 0)
+    match: dict[str, Any] = {
+        "lineNumber": number,
+        "lineContent": content,
+        "matchStart": start,
+        "matchEnd": end,
+        "matchText": shown,
+    }
+    return {**match, "line_truncated": True} if truncated or shortened else match

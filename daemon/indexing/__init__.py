@@ -1,0 +1,1 @@
+"""What has changed, and what is to be derived anew? Watching, the indexing thread, worker processes. Knows no tool."""

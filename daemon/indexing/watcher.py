@@ -1,0 +1,609 @@
+"""Keeps a project's file table equal to the disk.
+
+Invariant: when `settle` returns 0, the table reflects every write that had returned before the call. Events only mark
+paths dirty; what a dirty path is now, the disk says. So an event too many costs a look and an order of events means
+nothing; where events may be missing (overflow, lost watch, dead thread, replaced root) everything is looked at again.
+
+Locks: `start`, `settle`, `sweep`, `health` and `close` run under the caller's project lock. The event handler runs in
+any thread and touches nothing but the dirty sets, under the queue's own lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ctxd.indexer.files.walker import IGNORE_NAMES, Scan, stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from watchdog.observers.inotify_c import WatchDescriptor
+
+    from ctxd.daemon.indexing.inotify import EventQueue
+    from ctxd.indexer.files.file_table import FileTable
+    from ctxd.indexer.files.walker import Walker
+
+RACY_NS = 20_000_000
+"""Two writes within one tick of the kernel's clock (1-10 ms) may leave the same times: twice the longest tick."""
+RACY_COARSE_NS = 2_000_000_000
+"""The same for file systems that keep whole seconds (2 on FAT)."""
+ROUND_FOLDERS = 64
+"""Folders looked at between two glances at the clock: about 5 ms."""
+ROUND_FOLDERS_UNHURRIED = 2000
+"""The same where there is no deadline; git answers many questions at once twice as fast."""
+ROUND_PATHS = 256
+REFUSED_PATHS_MAX = 20_000
+"""Ignored paths remembered, so that a busy log file is not asked about at each write."""
+PROBLEMS_MAX = 20
+POLLING_SHARE = 4
+"""While polling, a sweep that took a second is not begun again for this many seconds."""
+
+# How a folder is visited: only itself; with all below; with all below, judging known paths again.
+_SHALLOW, _DEEP, _FRESH = 0, 1, 2
+_AGAIN = -1  # of a file: no event named it
+
+_LANDMARK_NAMES = {
+    **dict.fromkeys((b"exclude", b"config", b".gitignore"), _FRESH),
+    **dict.fromkeys((b"index", b"info", b"HEAD", b"objects", b"refs", b"commondir", b".git"), _SHALLOW),
+}
+"""What matters in a git folder or above the root, and the visit it asks for: rules, or whether it is a repository."""
+
+
+class Watcher:
+    """The disk side of one project: walks, watches, and settles what changed into the table."""
+
+    def __init__(
+        self, table: FileTable, walker: Walker, *, on_dirty: Callable[[], None], watches_max: int = sys.maxsize
+    ) -> None:
+        """`on_dirty` is called from any thread when `settle` has work. Above `watches_max` folders it polls; 0 is always."""
+        self.table = table
+        self.walker = walker
+        self.missing = False
+        """Whether the root is not there (deleted, moved, unmounted). The table keeps what it had."""
+        self._stopping = False
+        self.overflows = 0
+        self._on_dirty = on_dirty
+        self._watches_max = watches_max
+        self._announced = False
+        self._root_identity: tuple[int, int] | None = None
+        self._folders: dict[bytes, _Folder] = {}
+        # Written by the event handler under the queue's lock.
+        self._path_of: dict[WatchDescriptor, bytes] = {}
+        self._landmark_of: dict[WatchDescriptor, set[bytes]] = {}
+        self._dirty: dict[bytes, int] = {}
+        self._events_lost = False
+        self._last_event = 0.0
+        # Work, in the hands of whoever holds the project lock.
+        self._names: dict[bytes, int] = {}
+        self._visits: dict[bytes, int] = {}
+        self._sweep_visits: dict[bytes, int] = {}
+        self._orphans: list[tuple[WatchDescriptor, bytes]] = []
+        self._racy: dict[bytes, float] = {}
+        self._refused: set[bytes] = set()
+        self._problems: dict[bytes, str] = {}
+        self._watch_problem: str | None = None
+        self._unhealthy: str | None = "not started"
+        self._landmark_revision = -1
+        self._last_reconcile: float | None = None
+        self._sweep_seconds = 0.0
+        self._sweep_began = 0.0
+        self._sweep_ended = 0.0
+        self._queue: EventQueue | None = None
+
+    @property
+    def backend(self) -> str:
+        return "polling" if self._queue is None else "inotify"
+
+    def start(self) -> None:
+        """List everything into the table, watching each folder before it is read.
+
+        Files the caller has put there before keep their content where their stamp is still the same.
+        """
+        self._open_queue()
+        self._begin_again("first listing")
+        self.settle(None)
+
+    def settle(self, deadline_seconds: float | None) -> int:
+        """Bring the table up to date with the disk; how many paths are still pending when the deadline passes (0 = fresh)."""
+        queue = self._queue
+        if queue is not None:
+            if not queue.is_alive():
+                self._revive("the thread that reads events died")
+            else:
+                queue.drain()
+        if not self._root_is_there():
+            return 1
+        self._announced = False
+        if self._events_lost:
+            self._take_dirty()
+            self._look_at_everything("events were lost (queue overflow)")
+        if self._dirty:
+            self._take_dirty()
+        deadline = None if deadline_seconds is None else time.monotonic() + deadline_seconds
+        if self._queue is None:
+            return self._settle_by_polling(deadline)
+        if self._names or self._visits:
+            self._reconcile(deadline)
+        if self._racy and not self._names and not self._visits:
+            self._look_at_racy(deadline)
+        return len(self._names) + len(self._visits)
+
+    def sweep(self, budget_seconds: float | None = None) -> bool:
+        """Compare every folder with the disk, for what no event tells. False where the budget ended first: call again."""
+        if not self._root_is_there():
+            return True
+        if not self._sweep_visits:
+            self._sweep_visits[b""] = _DEEP
+            self._sweep_seconds = 0.0
+            self._sweep_began = time.monotonic()
+        begun = time.monotonic()
+        self._visit(self._sweep_visits, None if budget_seconds is None else begun + budget_seconds)
+        self._finish_round()
+        self._sweep_seconds += time.monotonic() - begun
+        if self._sweep_visits:
+            return False
+        self._sweep_ended = time.monotonic()
+        self._last_reconcile = time.time()
+        if not self._visits and not self._names:
+            self._unhealthy = None
+        return True
+
+    def health(self) -> dict[str, Any]:
+        problems = [text for text in (self._unhealthy, self._watch_problem) if text]
+        problems += sorted(self.walker.problems)
+        problems += [f"{os.fsdecode(path) or '.'}: {text}" for path, text in sorted(self._problems.items())]
+        if len(problems) > PROBLEMS_MAX:
+            problems = [*problems[:PROBLEMS_MAX], f"and {len(problems) - PROBLEMS_MAX} more"]
+        return {
+            "backend": self.backend,
+            "healthy": self._unhealthy is None,
+            "overflows": self.overflows,
+            "last_event_at": _iso(self._last_event or None),
+            "last_reconcile_at": _iso(self._last_reconcile),
+            "problems": problems,
+        }
+
+    def stop(self) -> None:
+        """Have a listing that is under way in another thread end after its round of folders. Call without the lock."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Stop following. Idempotent."""
+        self._close_queue()
+        self.walker.close()
+
+    # Events
+
+    def _handle(self, watch: WatchDescriptor, mask: int, name: bytes) -> None:
+        """Mark what an event is about as dirty. Runs under the queue's lock, in any thread."""
+        self._last_event = time.time()
+        if mask & self._inotify.OVERFLOW:
+            self.overflows += 1
+            self._events_lost = True
+            return
+        dirty = self._dirty
+        landmark = self._landmark_of.get(watch)
+        if landmark is not None:
+            mode = _LANDMARK_NAMES.get(name)
+            if mode is not None:
+                for folder in landmark:
+                    dirty[folder] = max(mode, dirty.get(folder, -1))
+            if mask & self._inotify.WATCH_LOST:
+                self._landmark_of.pop(watch, None)
+                self._landmark_revision = -1
+        folder = self._path_of.get(watch)
+        if folder is None:
+            return
+        if mask & self._inotify.WATCH_LOST:
+            self._path_of.pop(watch, None)
+            dirty[folder] = max(_DEEP, dirty.get(folder, -1))
+        elif not name:  # the folder itself
+            mode = _SHALLOW if mask & self._inotify.IS_ATTRIBUTE else _DEEP
+            dirty[folder] = max(mode, dirty.get(folder, -1))
+        elif name in IGNORE_NAMES:
+            dirty[folder] = _FRESH
+            path = folder + b"/" + name if folder else name
+            dirty.setdefault(path, _SHALLOW)
+        elif name == b".git":
+            dirty[folder] = max(_SHALLOW, dirty.get(folder, -1))
+        else:
+            path = folder + b"/" + name if folder else name
+            mode = _DEEP if mask & self._inotify.IS_FOLDER and not mask & self._inotify.IS_ATTRIBUTE else _SHALLOW
+            if dirty.get(path, -1) < mode:
+                dirty[path] = mode
+
+    def _announce(self) -> None:
+        if not self._announced and (self._dirty or self._events_lost):
+            self._announced = True
+            self._on_dirty()
+
+    def _take_dirty(self) -> None:
+        """Move what events marked over to our own work list."""
+        queue = self._queue
+        with queue.reading if queue is not None else contextlib.nullcontext():
+            dirty, self._dirty = self._dirty, {}
+        if not self._names:
+            self._names = dirty
+            return
+        for path, mode in dirty.items():
+            self._names[path] = max(mode, self._names.get(path, -1))
+
+    # The root and the queue
+
+    def _root_is_there(self) -> bool:
+        """Whether the root is the folder we know; starts over where it is another one or has come back."""
+        try:
+            status = os.stat(self.walker.root)
+            identity = (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+        except OSError:
+            identity = None
+        if identity is not None and identity == self._root_identity and not self.missing:
+            return True
+        if identity is None:
+            self.missing = True
+            self._unhealthy = "the root folder is missing"
+            return False
+        if self._root_identity is not None:
+            self._close_queue()
+            self._open_queue()
+            self._begin_again("the root folder was replaced or came back")
+        self.missing = False
+        self._root_identity = identity
+        return True
+
+    def _begin_again(self, reason: str) -> None:
+        """Forget all folders, keep the table, and look at everything as if for the first time."""
+        for path in list(self._folders):
+            self.walker.forget_folder(path)
+        self._folders = {b"": _Folder()}
+        self._orphans.clear()
+        self._names.clear()
+        self._sweep_visits.clear()
+        self._problems.clear()
+        self._landmark_revision = -1
+        self._visits = {b"": _FRESH}
+        self._refused.clear()
+        self._unhealthy = reason
+
+    def _look_at_everything(self, reason: str) -> None:
+        self._events_lost = False
+        self._visits[b""] = max(_DEEP, self._visits.get(b"", -1))
+        self._unhealthy = reason
+
+    def _open_queue(self) -> None:
+        self._watch_problem = None
+        if not self._watches_max or not sys.platform.startswith("linux"):
+            return
+        from ctxd.daemon.indexing import inotify
+
+        self._inotify = inotify
+        try:
+            self._queue = inotify.EventQueue(self._handle, self._announce)
+        except OSError as error:
+            self._watch_problem = f"no inotify ({error.strerror}): polling"
+            return
+        self._queue.start()
+
+    def _close_queue(self) -> None:
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close()
+        self._path_of.clear()
+        self._landmark_of.clear()
+        self._landmark_revision = -1
+        for folder in self._folders.values():
+            folder.watch = None
+
+    def _revive(self, reason: str) -> None:
+        self._close_queue()
+        self._open_queue()
+        self._look_at_everything(reason)
+
+    # Reconciling
+
+    def _reconcile(self, deadline: float | None) -> None:
+        """Work through dirty names, then folders, until the deadline."""
+        if self._names:
+            self._resolve_names(deadline)
+        if self._visits and not self._names:
+            self._visit(self._visits, deadline)
+        self._finish_round()
+        if not self._names and not self._visits:
+            self._last_reconcile = time.time()
+            if self._unhealthy is not None:
+                self._drop_unlisted()
+                self._unhealthy = None
+
+    def _resolve_names(self, deadline: float | None) -> None:
+        """Look at each dirty path, those above before those below."""
+        names = sorted(self._names)
+        for start in range(0, len(names), ROUND_PATHS):
+            if start and deadline is not None and time.monotonic() > deadline:
+                return
+            files: list[bytes] = []
+            folders: list[bytes] = []
+            statuses: dict[bytes, os.stat_result] = {}
+            for path in names[start : start + ROUND_PATHS]:
+                self._look_at(path, self._names.pop(path), files, folders, statuses)
+            if not files and not folders:
+                continue
+            accepted = self.walker.accepts(files, folders)
+            for path in folders:
+                if path in accepted and path.rpartition(b"/")[0] in self._folders:
+                    self._add_folder(path)
+                    self._visits[path] = _DEEP
+            for path in files:
+                if path in accepted and path.rpartition(b"/")[0] in self._folders:
+                    self._put(path, statuses[path])
+                elif len(self._refused) < REFUSED_PATHS_MAX:
+                    self._refused.add(path)
+
+    def _look_at(
+        self, path: bytes, mode: int, files: list[bytes], folders: list[bytes], statuses: dict[bytes, os.stat_result]
+    ) -> None:
+        """Settle one dirty path, or add it to those that the walker must judge."""
+        if mode == _FRESH:
+            self.walker.rules_changed(path)
+            self._refused.clear()
+        parent = self._folders.get(path.rpartition(b"/")[0])
+        if parent is None:
+            return  # the folder went, or is not accepted, or is about to be visited
+        if not path:
+            self._visits[b""] = max(mode, self._visits.get(b"", -1))
+            return
+        try:
+            status = os.lstat(self._absolute(path))
+            kind = stat.S_IFMT(status.st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            status, kind = None, 0
+        except OSError:
+            self._visits.setdefault(path.rpartition(b"/")[0], _SHALLOW)  # records why
+            return
+        if kind == stat.S_IFDIR:
+            if path in parent.files:
+                self._remove(path)
+            if path in self._folders:
+                self._visits[path] = max(mode, self._visits.get(path, -1))
+            else:
+                folders.append(path)
+            return
+        if path in self._folders:
+            self._drop_folder(path)
+        if kind == stat.S_IFREG and status is not None:
+            if path in parent.files:
+                self._put(path, status, touched=mode != _AGAIN)
+            elif path not in self._refused:
+                files.append(path)
+                statuses[path] = status
+        elif path in parent.files:
+            self._remove(path)
+
+    def _visit(self, queue: dict[bytes, int], deadline: float | None) -> None:
+        """Make the table equal to the disk in each folder queued, adding those below where the visit is deep."""
+        while queue and not self._stopping:
+            batch: dict[bytes, int] = {}
+            while queue and len(batch) < (ROUND_FOLDERS if deadline is not None else ROUND_FOLDERS_UNHURRIED):
+                path = next(iter(queue))
+                mode = queue.pop(path)
+                if path in self._folders:
+                    batch[path] = mode
+            scans = self.walker.scan(
+                batch, known=lambda path, batch=batch: self._known(path, batch[path]), entering=self._watch_folder
+            )
+            for path, scan in scans.items():
+                if path not in self._folders:
+                    continue
+                if scan is None:
+                    if path:
+                        self._drop_folder(path)
+                else:
+                    self._apply(path, scan, batch[path], queue)
+            if deadline is not None and time.monotonic() > deadline:
+                return
+
+    def _known(self, path: bytes, mode: int) -> tuple[set[bytes], set[bytes]]:
+        folder = self._folders[path]
+        return (set(), set()) if mode == _FRESH else (folder.files, folder.folders)
+
+    def _apply(self, path: bytes, scan: Scan, mode: int, queue: dict[bytes, int]) -> None:
+        folder = self._folders[path]
+        if scan.problem is None:
+            self._problems.pop(path, None)
+        else:
+            self._problems[path] = scan.problem
+        if scan.rules_changed:
+            mode = _FRESH
+            self._refused.clear()
+        for gone in folder.files - scan.files.keys():
+            self._remove(gone)
+        for gone in folder.folders - scan.folders:
+            self._drop_folder(gone)
+        for file, status in scan.files.items():
+            self._put(file, status)
+        for below in scan.folders:
+            if below not in folder.folders:
+                self._add_folder(below)
+                queue[below] = max(mode, _DEEP)
+            elif mode != _SHALLOW:
+                queue[below] = max(mode, queue.get(below, -1))
+
+    def _finish_round(self) -> None:
+        """Stop the watches of folders that are gone for good, and follow the places where rules come from."""
+        for watch, path in self._orphans:
+            # A folder that only moved has the same watch under its new path by now.
+            if self._queue is not None and self._path_of.get(watch) == path and not self._is_watched_by(path, watch):
+                self._path_of.pop(watch, None)
+                if watch not in self._landmark_of:
+                    self._queue.unwatch(watch)
+        self._orphans.clear()
+        if self._queue is not None and self._landmark_revision != self.walker.landmark_revision:
+            self._watch_landmarks(self._queue)
+
+    def _is_watched_by(self, path: bytes, watch: WatchDescriptor) -> bool:
+        folder = self._folders.get(path)
+        return folder is not None and folder.watch == watch
+
+    def _drop_unlisted(self) -> None:
+        """Remove files that were in the table before we listed anything and were not found since."""
+        for path in list(self.table.files):
+            parent = self._folders.get(path.rpartition(b"/")[0])
+            if parent is None or path not in parent.files:
+                self.table.remove(path)
+
+    # Single files and folders
+
+    def _put(self, path: bytes, status: os.stat_result, *, touched: bool = False) -> None:
+        """Record a file. `touched`: an event named it, so its bytes may be new even where its stamp is not."""
+        stamp = stamp_of(status)
+        file = self.table.files.get(path)
+        is_new = file is None or file.stamp != stamp
+        file = self.table.put(path, status.st_size, stamp, touched=touched or path in self._racy)
+        if is_new:
+            newest = max(status.st_mtime_ns, status.st_ctime_ns)
+            window = RACY_NS if status.st_mtime_ns % 1_000_000_000 else RACY_COARSE_NS
+            if newest + window > time.time_ns():
+                self._racy[path] = time.monotonic() + window / 1e9
+        self._folders[path.rpartition(b"/")[0]].files.add(file.path)
+
+    def _remove(self, path: bytes) -> None:
+        self.table.remove(path)
+        self._racy.pop(path, None)
+        parent = self._folders.get(path.rpartition(b"/")[0])
+        if parent is not None:
+            parent.files.discard(path)
+
+    def _add_folder(self, path: bytes) -> None:
+        self._folders[path] = _Folder()
+        self._folders[path.rpartition(b"/")[0]].folders.add(path)
+
+    def _drop_folder(self, path: bytes) -> None:
+        """Forget a folder and all below it."""
+        parent = self._folders.get(path.rpartition(b"/")[0])
+        if parent is not None:
+            parent.folders.discard(path)
+        below = [path]
+        while below:
+            path = below.pop()
+            folder = self._folders.pop(path, None)
+            if folder is None:
+                continue
+            below += folder.folders
+            for file in folder.files:
+                self.table.remove(file)
+                self._racy.pop(file, None)
+            if folder.watch is not None:
+                self._orphans.append((folder.watch, path))
+            self._problems.pop(path, None)
+            self.walker.forget_folder(path)
+
+    def _look_at_racy(self, deadline: float | None) -> None:
+        """Compare files once more that had been written too shortly before we looked."""
+        now = time.monotonic()
+        due = [path for path, when in self._racy.items() if when <= now]
+        if not due:
+            return
+        self._names |= dict.fromkeys(due, _AGAIN)
+        if self._queue is not None:  # a second write would have told of itself; without events it must be read again
+            for path in due:
+                del self._racy[path]
+        self._reconcile(deadline)
+        for path in due:
+            self._racy.pop(path, None)
+
+    # Watches
+
+    def _watch_folder(self, path: bytes) -> None:
+        queue, folder = self._queue, self._folders[path]
+        if queue is None:
+            return
+
+        def remember(watch: WatchDescriptor) -> None:
+            if folder.watch is not None and folder.watch != watch:
+                self._orphans.append((folder.watch, path))
+            folder.watch = watch
+            self._path_of[watch] = path
+
+        if len(self._path_of) >= self._watches_max:
+            self._poll_from_now_on(f"more than {self._watches_max} folders (raise watches_max in the settings")
+            return
+        try:
+            queue.watch(self._absolute(path), remember, is_root=not path)
+        except OSError as error:
+            if self._inotify.is_limit(error):
+                count = len(self._folders)
+                self._poll_from_now_on(
+                    f"no inotify watch left after {count} folders (raise fs.inotify.max_user_watches"
+                )
+            # Else unreadable, which the scan records, or gone, of which an event tells.
+
+    def _poll_from_now_on(self, reason: str) -> None:
+        self._close_queue()
+        self._watch_problem = f"{reason}, then restart the daemon): polling"
+
+    def _watch_landmarks(self, queue: EventQueue) -> None:
+        self._landmark_revision = self.walker.landmark_revision
+        wanted = self.walker.landmarks()
+        found: dict[WatchDescriptor, set[bytes]] = {}
+        for path, folders in wanted.items():
+
+            def remember(watch: WatchDescriptor, folders: set[bytes] = folders) -> None:
+                found.setdefault(watch, set()).update(folders)
+                self._landmark_of[watch] = found[watch]
+
+            with contextlib.suppress(OSError):
+                queue.watch(path, remember)
+        for watch in [watch for watch in self._landmark_of if watch not in found]:
+            self._landmark_of.pop(watch, None)
+            if watch not in self._path_of:
+                queue.unwatch(watch)
+
+    # Without events
+
+    def _settle_by_polling(self, deadline: float | None) -> int:
+        """Sweep, unless the last one was too dear and too recent; then 1, for what may have changed meanwhile."""
+        asked = time.monotonic()
+        if self._names or self._visits:
+            self._reconcile(deadline)
+            if self._names or self._visits:
+                return len(self._names) + len(self._visits)
+            self._sweep_ended, self._sweep_seconds = time.monotonic(), time.monotonic() - asked
+            return 0
+        if (
+            deadline is not None
+            and not self._sweep_visits
+            and asked < self._sweep_ended + POLLING_SHARE * self._sweep_seconds
+        ):
+            return 1
+        while True:
+            done = self.sweep(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            if done and self._sweep_began >= asked:
+                break
+            if deadline is not None and time.monotonic() > deadline:
+                return 1 + len(self._sweep_visits)
+        if self._racy:
+            self._look_at_racy(None)
+        return 0
+
+    def _absolute(self, path: bytes) -> bytes:
+        return self.walker.root + b"/" + path if path else self.walker.root
+
+
+class _Folder:
+    """An accepted folder: its watch, and the full paths of what is accepted in it."""
+
+    __slots__ = ("files", "folders", "watch")
+
+    def __init__(self) -> None:
+        self.watch: WatchDescriptor | None = None
+        self.files: set[bytes] = set()
+        self.folders: set[bytes] = set()
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

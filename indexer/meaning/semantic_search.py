@@ -1,0 +1,549 @@
+"""Files that answer a question, best first, and the chunk of each that says most.
+
+Candidates come from four sides: chunks that hold the question's words, chunks near it in meaning, files named as it is, and files
+that define what it names. All evidence for a file is then weighed at once (semantic_ranking.py). Invariant: every candidate is a
+content that a file of the scope holds now.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import re2
+
+from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.meaning.embedding import quantised, stacked
+from ctxd.indexer.meaning.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
+from ctxd.indexer.revisions import SYMBOLS_REVISION
+from ctxd.indexer.symbols.outline import definition_places
+from ctxd.indexer.text.text_search import Search
+from ctxd.indexer.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from threading import RLock
+
+    from ctxd.indexer.database import Database
+    from ctxd.indexer.files.file_table import FileTable
+    from ctxd.indexer.meaning.chunk_rows import StoredModel
+    from ctxd.indexer.meaning.vectors import Near, VectorIndex
+    from ctxd.indexer.names.file_search import FileSearch
+    from ctxd.indexer.symbols.symbol_search import SymbolSearch
+
+_MORE_MAX = 3  # of one file, that an answer may show beside its best: with 20 of them one file filled a page
+CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
+_MORE_EACH_TIME = 8
+_FETCHED_MAX = CANDIDATE_CHUNKS * _MORE_EACH_TIME**2
+_NAMED_FILES_MAX = 1_000
+_DEFINING_FILES_MAX = 100
+_NAMES_MAX = 4  # of a question, that are looked up as definitions
+_COUNTED_MAX = 10_000  # words whose counts are kept
+COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
+_COMPOUND_CHUNKS_MAX = 1_000  # two words in one identifier: if more have it, it tells nothing
+_COMMON_SHARE = 0.2  # of all chunks, from which on a word tells less the more hold it
+_SMALL_CHUNKS = 200  # in a project of fewer every word is common
+_POSTINGS_MAX = 50_000  # chunks looked at for their words, 0.8 us each; the rarest words first
+_WORDS_MAX = 32  # of a question or a snippet that are looked for at once, the rarest
+_NARROW_FILES = 5_000  # a scope of fewer files is asked for file by file
+_NAMES_WEIGHT = 5.0  # of a word among the names that a chunk defines, against one in its text
+# What a kind of definition is worth to who asks for its name: variables often repeat a name that is defined elsewhere.
+_KIND_WORTH = {
+    **dict.fromkeys(("class", "interface", "struct", "enum", "trait", "type"), 1.0),
+    **dict.fromkeys(("function", "method", "macro"), 0.8),
+}
+_OTHER_WORTH = 0.3
+_PATH_WEIGHT = 0.5  # of a path's words beside a chunk's
+_FEW_DEFINITIONS = 3  # a name defined in more files tells less of each
+_VERSIONS_AFTER = 3
+_PREFIX_SHARE = 0.6
+
+
+_Candidate = TypeVar("_Candidate")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """A chunk of a file, with what it stands on; lines are 1-based, inclusive."""
+
+    path: bytes
+    content_hash: bytes
+    start_line: int
+    end_line: int
+    rank: float
+    """Of its file, in the order of the answer: comparable within one answer only."""
+    cosine: float | None
+    """To the question; None without vectors."""
+    defines: float
+    """Whether the file defines what the question names, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    hits: list[ChunkHit]
+    rarity: dict[str, float]
+    """How much each part of the question weighs; sums to 1, to less where even the rarest is common ("self")."""
+    more: dict[bytes, list[ChunkHit]]
+    """By path, what else the file holds, best first, whether or not it is among the hits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a question means to a model: its vector (float32 of length 1), and the vectors to compare it with."""
+
+    vector: Any
+    index: VectorIndex
+    of_path: Callable[[bytes], Any] | None = None
+    """The vector of a path's words, where the model gives one quickly."""
+
+    def nearest(self, count: int, contents: frozenset[int] | None) -> list[Near]:
+        return self.index.nearest(self.vector, count, contents)
+
+    def cosines(self, near: list[Near], paths: list[bytes]) -> list[float]:
+        """Of the question to chunks that also say where they stand: a path tells what a chunk is part of.
+
+        The vectors that are kept know nothing of paths, so that a renamed file keeps its own.
+        """
+        if self.of_path is None or not near:
+            return [one.cosine for one in near]
+        own = stacked([one.vector for one in near])
+        where = stacked([self.of_path(path) for path in paths])
+        both = (1 + _PATH_WEIGHT**2 + 2 * _PATH_WEIGHT * (own * where).sum(1)) ** 0.5
+        return ((own @ self.vector + _PATH_WEIGHT * (where @ self.vector)) / both).tolist()
+
+    def of_chunks(self, chunk_ids: list[int]) -> dict[int, float]:
+        """The cosine of the question to each chunk."""
+        found = self.index.of_chunks(quantised(self.vector[None])[0], chunk_ids)
+        return {id_: cosine for id_, cosine, _ in found}
+
+
+class SemanticSearch:
+    """Answers over one project. Thread-safe."""
+
+    def __init__(
+        self, database: Database, table: FileTable, lock: RLock, symbols: SymbolSearch, names: FileSearch
+    ) -> None:
+        self.database = database
+        self.table = table
+        self.lock = lock
+        self.symbols = symbols
+        self.names = names
+        self._counted: tuple[int | None, int, dict[str, int]] = None, 0, {}
+
+    def ask(
+        self,
+        question: Question,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        limit: int,
+        meaning: Meaning | None = None,
+        takes: Callable[[bytes], bool] | None = None,
+    ) -> Found:
+        """Up to `limit` chunks: one of each file, then more of the same files. `takes` leaves out files by their path."""
+        candidates, rarity = self.candidates(question, scope, stop, meaning=meaning, takes=takes)
+        ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=meaning is not None)
+        order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
+        best = [(ranks[at], *candidates[at]) for at in order]
+        hits, more = self._chunks_of(question, best, rarity, limit, meaning)
+        return Found(hits, rarity, more)
+
+    def candidates(
+        self,
+        question: Question,
+        scope: Scope,
+        stop: Callable[[], bool],
+        *,
+        meaning: Meaning | None,
+        takes: Callable[[bytes], bool] | None = None,
+    ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
+        """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
+        asked = _Asked(self, scope, takes)
+        rarity, looked_for = self._looked_for(question)
+        worded = asked.inside(
+            lambda count: self._by_words(looked_for, asked.contents, count), content_of=operator.itemgetter(1)
+        )
+        for id_, content_id, score in worded:
+            if (one := asked.evidence(content_id)) is not None:
+                one.bm25[id_] = score
+        if meaning is not None:
+            near = asked.inside(
+                lambda count: meaning.nearest(count, asked.contents), content_of=operator.attrgetter("content_id")
+            )
+            cosines = meaning.cosines(near, [asked.path(one.content_id) or b"" for one in near])
+            for cosine, chunk in sorted(zip(cosines, near, strict=True), key=lambda one: -one[0]):
+                if (one := asked.evidence(chunk.content_id)) is not None:
+                    one.cosines.append(cosine)
+        if not stop():
+            self._by_file_name(question, asked, rarity, stop)
+            self._by_definition(question, asked, stop)
+        candidates = list(asked.by_content.items())
+        self._add_compounds(question, asked.by_content)
+        self._add_facts(candidates)
+        return candidates, rarity
+
+    def like(
+        self,
+        text: str,
+        scope: Scope,
+        *,
+        count: int,
+        meaning: Meaning | None = None,
+        takes: Callable[[bytes], bool] | None = None,
+    ) -> list[ChunkHit]:
+        """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
+        found: dict[int, tuple[int, float | None]] = {}
+        question = Question(" ".join(dict.fromkeys(tokens(text))))
+        asked = _Asked(self, scope, takes)
+        if meaning is not None:
+            for near in meaning.nearest(count, asked.contents):
+                found[near.chunk_id] = (near.content_id, near.cosine)
+        _, looked_for = self._looked_for(question)
+        for id_, content_id, _ in self._by_words(looked_for, asked.contents, CANDIDATE_CHUNKS)[:count]:
+            found.setdefault(id_, (content_id, None))
+        unknown = [id_ for id_, (_, cosine) in found.items() if cosine is None]
+        if meaning is not None and unknown:
+            for id_, cosine in meaning.of_chunks(unknown).items():
+                found[id_] = (found[id_][0], cosine)
+        hits = []
+        with self.database.reader() as connection:
+            for id_, (content_id, cosine) in found.items():
+                evidence = asked.evidence(content_id)
+                row = connection.execute(
+                    "SELECT hash, start_line, end_line FROM chunk JOIN content ON content.id = content_id WHERE chunk.id = ?",
+                    (id_,),
+                ).fetchone()
+                if evidence is not None and row is not None:
+                    key, start_line, end_line = row
+                    hits.append(ChunkHit(evidence.path, key, start_line, end_line, 0.0, cosine, 0.0))
+        return hits
+
+    def counts(self, model: StoredModel | None) -> dict[str, int]:
+        """Chunks of the contents that files of this database hold, and those with vectors of a model."""
+        with self.database.reader() as connection:
+            chunks, embedded = connection.execute(
+                """SELECT ifnull(sum(chunk_count), 0), ifnull(sum(chunk_count) FILTER (WHERE model_id IS NOT NULL), 0)
+                   FROM content LEFT JOIN embedded ON content_id = content.id AND model_id = ?
+                   WHERE content.id IN (SELECT content_id FROM file)""",
+                (model.id if model is not None else 0,),
+            ).fetchone()
+        return {"chunks": chunks, "embedded": embedded}
+
+    def statistics(self, model: StoredModel | None) -> tuple[dict[str, int], dict[int, int], int | None]:
+        """Chunks with vectors of a model by kind of definition, and by content; and when the last was embedded (Unix seconds)."""
+        number = (model.id if model is not None else 0,)
+        with self.database.reader() as connection:
+            by_kind = connection.execute(
+                """SELECT kind, count(*) FROM chunk JOIN embedded USING (content_id)
+                   WHERE model_id = ? AND kind <> '' AND content_id IN (SELECT content_id FROM file)
+                   GROUP BY kind ORDER BY count(*) DESC""",
+                number,
+            ).fetchall()
+            by_content = connection.execute(
+                "SELECT content_id, chunk_count FROM embedded JOIN content ON content.id = content_id WHERE model_id = ?",
+                number,
+            ).fetchall()
+            updated = connection.execute("SELECT max(embedded_at) FROM embedded WHERE model_id = ?", number).fetchone()
+        return dict(by_kind), dict(by_content), updated[0]
+
+    def _looked_for(self, question: Question) -> tuple[dict[str, float], list[str]]:
+        """How rare the question's parts are; and which of its words to look for."""
+        with self.database.reader() as connection:
+            total, counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), connection)
+            rarity = {
+                part: math.log(1 + (max(total, counts[part]) - counts[part] + 0.5) / (counts[part] + 0.5))
+                for part in question.parts
+            }
+            rarest = min((counts[part] for part in question.parts), default=0) / max(total, _SMALL_CHUNKS)
+            telling = min(1.0, (1 - rarest) / (1 - _COMMON_SHARE))
+            whole = sum(rarity.values()) or 1.0
+            rarity = {part: telling * one / whole for part, one in rarity.items()}
+        return rarity, _telling(question.words, counts)
+
+    def _by_words(
+        self, looked_for: list[str], contents: frozenset[int] | None, count: int
+    ) -> list[tuple[int, int, float]]:
+        """Up to `count` chunks with any of some words: chunk id, content id, BM25, best first."""
+        if not looked_for:
+            return []
+        with self.database.reader() as connection:
+            # "+": or FTS5 is asked anew for every rowid, which takes seconds.
+            among = (
+                ""
+                if contents is None
+                else "AND +rowid IN (SELECT id FROM chunk WHERE content_id IN (SELECT value FROM json_each(?3)))"
+            )
+            return connection.execute(
+                f"""SELECT chunk.id, content_id, score FROM chunk JOIN (
+                        SELECT rowid AS id, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) AS score FROM chunk_text
+                        WHERE chunk_text MATCH ?1 {among} ORDER BY score DESC LIMIT ?2
+                    ) AS best ON best.id = chunk.id ORDER BY score DESC""",
+                (
+                    " OR ".join(map(_quoted, looked_for)),
+                    count,
+                    *([] if contents is None else [json.dumps(list(contents))]),
+                ),
+            ).fetchall()
+
+    def _counts_of(self, words: Iterable[str], connection: Any) -> tuple[int, dict[str, int]]:
+        """How many chunks there are, and how many hold each word, at most COMMON_CHUNKS. Counted anew once chunks were written."""
+        latest = connection.execute("SELECT max(id) FROM chunk").fetchone()[0]
+        counted_at, total, known = self._counted
+        if counted_at != latest or len(known) > _COUNTED_MAX:
+            total, known = connection.execute("SELECT count(*) FROM chunk").fetchone()[0], {}
+            self._counted = latest, total, known
+        counts = {}
+        for word in words:
+            if word not in known:
+                known[word] = connection.execute(
+                    "SELECT count(*) FROM (SELECT 1 FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)",
+                    (_quoted(word), COMMON_CHUNKS),
+                ).fetchone()[0]
+            counts[word] = known[word]
+        return total, counts
+
+    def _by_file_name(
+        self, question: Question, asked: _Asked, rarity: dict[str, float], stop: Callable[[], bool]
+    ) -> None:
+        """Files whose name is made of words of the question."""
+        prefixes = {part[: max(3, math.ceil(len(part) * _PREFIX_SHARE))] for part in question.parts if len(part) > 1}
+        if not prefixes:
+            return
+        inside = b"|".join(re2.escape(prefix.encode()) for prefix in sorted(prefixes))
+        named = self.names.matching(rb"[^\x00]*(?i:" + inside + rb")[^\x00]*", asked.scope, Search(stop))
+        for path in itertools.islice(named, _NAMED_FILES_MAX):
+            told, covered = stem_match(question, path, rarity)
+            if told * covered > 0.1:
+                asked.evidence_of(path)
+
+    def _by_definition(self, question: Question, asked: _Asked, stop: Callable[[], bool]) -> None:
+        for name in question.names[:_NAMES_MAX]:
+            found: dict[bytes, float] = {}
+            for text in dict.fromkeys((question.text.strip() if question.is_name else name, name)):
+                places = self.symbols.occurrences(text, asked.scope, stop, definitions=True, references=False)
+                for one in itertools.islice(places, _DEFINING_FILES_MAX):
+                    worth = _worth_of(one.kind)
+                    found[one.path] = max(found.get(one.path, 0.0), worth)
+                if found:
+                    break
+            share = 1.0
+            if not question.is_name:
+                share = 1 / len(question.names) / math.sqrt(max(1.0, len(found) / _FEW_DEFINITIONS))
+            for path, worth in found.items():
+                if (evidence := asked.evidence_of(path)) is not None:
+                    evidence.defines = max(evidence.defines, worth * share)
+
+    def _add_compounds(self, question: Question, by_content: dict[int, Evidence]) -> None:
+        with self.database.reader() as connection:
+            for spellings in question.compounds:
+                found = connection.execute(
+                    """SELECT content_id FROM chunk
+                       WHERE id IN (SELECT rowid FROM chunk_text WHERE chunk_text MATCH ? LIMIT ?)""",
+                    (" OR ".join(map(_quoted, spellings)), _COMPOUND_CHUNKS_MAX + 1),
+                ).fetchall()
+                if len(found) <= _COMPOUND_CHUNKS_MAX:
+                    for content_id in {content_id for (content_id,) in found} & by_content.keys():
+                        by_content[content_id].compounds += 1
+
+    def _add_facts(self, candidates: list[tuple[int, Evidence]]) -> None:
+        ids = json.dumps([content_id for content_id, _ in candidates])
+        with self.database.reader() as connection:
+            counts = dict(
+                connection.execute(
+                    "SELECT id, chunk_count FROM content WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+                ).fetchall()
+            )
+        with self.lock:
+            paths = self.table.sorted_paths()
+        for content_id, one in candidates:
+            one.chunks = counts.get(content_id, 0)
+            one.former = _has_later_version(one.path, paths)
+
+    def _chunks_of(
+        self,
+        question: Question,
+        best: list[tuple[float, int, Evidence]],
+        rarity: dict[str, float],
+        limit: int,
+        meaning: Meaning | None,
+    ) -> tuple[list[ChunkHit], dict[bytes, list[ChunkHit]]]:
+        """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`.
+
+        And the next best ones of each file.
+        """
+        looked_for = " OR ".join(map(_quoted, question.words[:_WORDS_MAX]))
+        rows: dict[int, list[tuple[int, int, int]]] = {}
+        by_words: dict[int, float] = {}
+        definitions: dict[int, bytes] = {}
+        hashes: dict[int, bytes] = {}
+        with self.database.reader() as connection:
+            for _, content_id, evidence in best:
+                rows[content_id] = connection.execute(
+                    "SELECT id, start_line, end_line FROM chunk WHERE content_id = ? ORDER BY id", (content_id,)
+                ).fetchall()
+                row = connection.execute(
+                    """SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id AND symbols_revision = ?
+                       WHERE id = ?""",
+                    (SYMBOLS_REVISION, content_id),
+                ).fetchone()
+                if row is None or not rows[content_id]:
+                    continue
+                hashes[content_id], definitions[content_id] = row[0], row[1] or b""
+                by_words.update(
+                    evidence.bm25
+                    or connection.execute(
+                        f"""SELECT rowid, -bm25(chunk_text, {_NAMES_WEIGHT}, 1.0) FROM chunk_text
+                            WHERE chunk_text MATCH ? AND rowid BETWEEN ? AND ?""",
+                        (looked_for, rows[content_id][0][0], rows[content_id][-1][0]),
+                    ).fetchall()
+                )
+        cosines: dict[int, float] = {}
+        if meaning is not None:
+            cosines = meaning.of_chunks([id_ for chunks in rows.values() for id_, _, _ in chunks])
+        most_words = max(by_words.values(), default=0.0) or 1.0
+        most_near = max(cosines.values(), default=0.0) or 1.0
+        firsts: list[ChunkHit] = []
+        others: list[tuple[float, ChunkHit]] = []
+        more: dict[bytes, list[ChunkHit]] = {}
+        for rank, content_id, evidence in best:
+            if content_id not in hashes:
+                continue
+            names = _names_of_chunks(definitions[content_id], rows[content_id])
+            weighed = []
+            for id_, start_line, end_line in rows[content_id]:
+                weight = by_words.get(id_, 0.0) / most_words + max(0.0, cosines.get(id_, 0.0)) / most_near
+                weight += _defined_worth(question, names.get(id_, []), rarity)
+                hit = ChunkHit(
+                    evidence.path,
+                    hashes[content_id],
+                    start_line,
+                    end_line,
+                    rank,
+                    cosines.get(id_),
+                    evidence.defines,
+                )
+                weighed.append((weight, hit))
+            weighed.sort(key=lambda one: -one[0])
+            firsts.append(weighed[0][1])
+            others += weighed[1:]
+            more[evidence.path] = [hit for weight, hit in weighed[1 : _MORE_MAX + 1] if weight > 0]
+        others.sort(key=lambda one: -one[0])
+        return (firsts + [hit for weight, hit in others if weight > 0])[:limit], more
+
+
+class _Asked:
+    """The candidates of a question, by content; of files that hold the same bytes the first."""
+
+    def __init__(self, search: SemanticSearch, scope: Scope, takes: Callable[[bytes], bool] | None) -> None:
+        self.scope = scope
+        self.by_content: dict[int, Evidence] = {}
+        self._search = search
+        self._takes = takes
+        self._paths: dict[int, bytes | None] = {}
+        self.contents: frozenset[int] | None = self._narrow()
+        """Those of the scope where it is a narrow one, else None: then each candidate is looked at."""
+
+    def _narrow(self) -> frozenset[int] | None:
+        if self.scope == Scope() and self._takes is None:
+            return None
+        with self._search.lock:
+            paths = self.scope.among(self._search.table.sorted_paths())
+            if len(paths) > _NARROW_FILES:
+                return None
+            files = map(self._search.table.files.__getitem__, filter(self._takes or bool, paths))
+            return frozenset(file.content.id for file in files if file.content is not None)
+
+    def inside(
+        self, fetch: Callable[[int], list[_Candidate]], content_of: Callable[[_Candidate], int]
+    ) -> list[_Candidate]:
+        """The best candidates that files of the scope hold now, of those that `fetch` gives up to a number of.
+
+        It is asked again for more where too few are left: a file that was edited for an hour leaves hundreds of contents behind,
+        all much alike.
+        """
+        count = CANDIDATE_CHUNKS
+        while True:
+            found = fetch(count)
+            held = [one for one in found if self.path(content_of(one)) is not None]
+            if len(held) >= CANDIDATE_CHUNKS or len(found) < count or count >= _FETCHED_MAX:
+                return held[:CANDIDATE_CHUNKS]
+            count *= _MORE_EACH_TIME
+
+    def evidence(self, content_id: int) -> Evidence | None:
+        """None where no file of the scope holds the content."""
+        known = self.by_content.get(content_id)
+        if known is None and (path := self.path(content_id)) is not None:
+            known = self.by_content[content_id] = Evidence(path)
+        return known
+
+    def path(self, content_id: int) -> bytes | None:
+        """The first file of the scope that holds a content."""
+        if content_id not in self._paths:
+            with self._search.lock:
+                content = self._search.table.contents.get(content_id)
+                paths = [] if content is None else [file.path for file in content.files]
+            inside = (
+                path for path in paths if self.scope.contains(path) and (self._takes is None or self._takes(path))
+            )
+            self._paths[content_id] = min(inside, default=None)
+        return self._paths[content_id]
+
+    def evidence_of(self, path: bytes) -> Evidence | None:
+        with self._search.lock:
+            file = self._search.table.files.get(path)
+            content = None if file is None else file.content
+        return None if content is None else self.evidence(content.id)
+
+
+def _telling(words: Iterable[str], counts: dict[str, int]) -> list[str]:
+    """The words to look for: the rarest, as many as can be looked at in time."""
+    chosen = []
+    postings = 0
+    for word in sorted(words, key=lambda one: counts[one]):
+        postings += counts[word]
+        if counts[word] and (not chosen or postings <= _POSTINGS_MAX):
+            chosen.append(word)
+    return chosen[:_WORDS_MAX]
+
+
+def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> dict[int, list[tuple[str, str]]]:
+    """The names that each chunk defines, and their kinds, by its id."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    places = iter(sorted(definition_places(definitions)))
+    place = next(places, None)
+    for id_, _, end_line in rows:
+        while place is not None and place[0] <= end_line:
+            found.setdefault(id_, []).append(place[1:])
+            place = next(places, None)
+    return found
+
+
+def _defined_worth(question: Question, defined: list[tuple[str, str]], rarity: dict[str, float]) -> float:
+    """How much what a chunk defines speaks for it; of a class and its constructor, which share a name, the class more."""
+    meant = max((_worth_of(kind) for name, kind in defined if name in question.names), default=0.0)
+    return meant + names_worth(question, [name for name, _ in defined], rarity)
+
+
+def _worth_of(kind: str | None) -> float:
+    return _KIND_WORTH.get(kind or "", _OTHER_WORTH)
+
+
+def _has_later_version(path: bytes, paths: list[bytes]) -> bool:
+    """Whether a folder `v2` of the path has a `v3` beside it."""
+    for match in VERSION_FOLDER.finditer(path):
+        number = int(match[1])
+        for later in range(number + 1, number + 1 + _VERSIONS_AFTER):
+            beside = b"%bv%d/" % (path[: match.start(1) - 1], later)
+            at = bisect.bisect_left(paths, beside)
+            if at < len(paths) and paths[at].startswith(beside):
+                return True
+    return False
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'

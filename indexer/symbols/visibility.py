@@ -1,0 +1,445 @@
+"""Where in a file a name is visible: the elements around a line, locals that hide it, and what stands before and after a use.
+
+Nothing is inferred from types, and a scope is known by lines: what is doubtful is said not to be visible. The text is read only
+where a use asks for it, and believed only where the name stands at its place: the file may have changed since it was parsed.
+"""
+
+from __future__ import annotations
+
+import bisect
+import operator
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ctxd.indexer import languages
+from ctxd.indexer.symbols.outline import (
+    FUNCTIONS,
+    ROLES,
+    TYPES,
+    VARIABLES,
+    definitions_named,
+    first_definition_line,
+    owner_parts,
+    unpack_definitions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ctxd.indexer.symbols.outline import Definition
+
+_WRITE = ROLES.index("write")
+_READ = ROLES.index("read")
+_AROUND = TYPES | FUNCTIONS
+
+_MEMBERS_BY_NAME = frozenset({"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "zig"})
+"""Languages in which a type's members are visible inside it without `this.`."""
+_NO_SCOPES = {"c": {"enum"}, "cpp": {"enum"}, "haskell": TYPES - {"module"}}
+"""Kinds whose members are visible around them."""
+_ASSIGNING_DECLARES = frozenset({"python", "ruby", "php", "elixir", "bash"})
+"""Languages in which an assignment inside a function makes a local variable."""
+_IMPORTS_INSIDE = frozenset({"python", "rust", "scala", "elixir"})
+"""Languages whose imports stand inside functions as well, and end with them."""
+_COLON_ENDS_NO_KEY = frozenset({"python"})  # `{key: value}` reads a variable there
+
+_TYPED_LITERALS = frozenset({"go", "rust"})
+"""Languages whose literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
+_LOOKED_THROUGH_MAX = 8_000  # bytes of a function or literal: a line may be a megabyte
+
+_SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
+_STEP_ENDS = ("?.", "!.", ".", "->", "::")
+_SIDE_CHARACTERS_MAX = 300  # of a line that are looked at before and after a name: a line may be a megabyte
+_ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|--")
+_DECLARATION = re.compile(
+    r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
+)
+_ENDS_KEY = re.compile(r"\s*(?::(?![:=])|,|\}|$)")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_INDENT = re.compile(rb"\s*")
+_TYPE_BEFORE_BRACE = re.compile(r"((?:\w+\s*(?:\.|::)\s*)*\w+)(?:(?:::)?<[^<>]*>|\[[^\[\]]*\])?$")
+_TYPE_AFTER = re.compile(  # `: &mut shop::Cart`, ` *shop.Cart`, ` := &shop.Cart{`, ` = Cart::new(`
+    r"[?!]?(?:\s*(?::=|[:=])|[ \t])(?:[ \t&*]|'\w++|(?:mut|const|new|dyn|impl)\b)*((?:\w++(?:\.|::))*?\w++)"
+    r"(?:[ \t]*(?:[{}(<,)\]=;?]|$)|::(?:new|default)\b)",
+    re.MULTILINE,
+)
+_TYPE_BEFORE = re.compile(r"(?<![\w.:])((?:\w+(?:\.|::))*\w+)(?:<[^<>]*>)?[ \t*&]+(?:const[ \t]+)?$")
+_TYPE_ENDS = (" ", "\t", "*", "&")
+_ENDS_DECLARATION = re.compile(r"[ \t]*(?:[,)=;:]|$)", re.MULTILINE)
+_GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+
+Chain = tuple[str, ...]
+"""Names of the elements around something, outermost first."""
+
+
+class FileScopes:
+    """One file, asked about the uses of one name."""
+
+    def __init__(
+        self,
+        path: bytes,
+        name: str,
+        definitions: bytes,
+        uses: Sequence[tuple[int, int, int]],
+        lines: Callable[[], Sequence[bytes]],
+    ) -> None:
+        """`definitions` is packed, `uses` are those of the name; `lines` reads the file."""
+        found = languages.parsed_language_of(path)
+        self.name = name
+        self.language = found.name if found is not None else ""
+        self._packed = definitions
+        self._uses = uses
+        self._read = lines
+        self._decoded = 0, ""
+        self._last_steps: tuple[tuple[int, int], list[str]] = (0, 0), []
+        self._declared: dict[tuple[int, tuple[str, ...]], set[str]] = {}
+
+    def meant_at(self, line: int) -> Chain | None:
+        """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
+        if not self._own:
+            return None
+        around = self.chain_at(line)
+        visible = [self._own[around[:size]] for size in range(len(around) + 1) if around[:size] in self._own]
+        return max(visible, key=len, default=None)
+
+    def sees(self, line: int, chain: Chain, inside: str) -> bool:
+        """Whether the bare name may mean here what lies in `chain`, in this file or another of its module."""
+        return self._sees(self.chain_at(line), chain, inside)
+
+    def is_hidden(self, line: int, chain: Chain) -> bool:
+        """Whether a local of the name, of a function that does not hold `chain`, is what is meant here."""
+        functions, blocks = self._hiding
+        at = self._innermost(line) if functions else -1
+        while at >= 0:
+            if at in functions and functions[at] != chain[: len(functions[at])]:
+                return True
+            at = self._definitions[at].parent
+        before = bisect.bisect_right(blocks, line, key=operator.itemgetter(0))
+        return before > 0 and line <= blocks[before - 1][1]
+
+    def is_own_member(self, line: int, column: int, chain: Chain) -> bool:
+        """Whether the member at this place is taken from the type that `chain` ends with: by `this.`, or by the type's name."""
+        steps = self.steps_before(line, column)
+        if not steps or not chain:
+            return False
+        count = min(len(steps), len(chain))
+        if tuple(steps[-count:]) == chain[-count:]:
+            return True
+        if len(steps) > 1 or self.type_at(line) != chain:
+            return False
+        return self._is_self(steps[0], line)
+
+    def is_key(self, line: int, column: int, role: int) -> bool:
+        """Whether the name only says which argument or field a value is for: `f(name=1)`, `{name: 1}`."""
+        if role != _READ or (sides := self._sides(line, column)) is None:
+            return False
+        before, after = sides[0].rstrip(), sides[1].lstrip()
+        if after.startswith("="):
+            return not after.startswith(("==", "=>", "=~"))
+        after = after.removeprefix("?")
+        return (
+            after.startswith(":")
+            and not after.startswith(("::", ":="))
+            and self.language not in _COLON_ENDS_NO_KEY
+            and (not before or before[-1] in "{,(")
+        )
+
+    def literal_at(self, line: int, column: int) -> str:
+        """The type written before the brace in which the name stands as a key: `Cart` of `Cart{Total: 1}`, `shop.Cart` of
+        `[]shop.Cart{{Total: 1}}`; "" where it stands in no such literal or pattern.
+        """
+        sides = self._sides(line, column)
+        if self.language not in _TYPED_LITERALS or sides is None or not _ENDS_KEY.match(sides[1]):
+            return ""
+        text = self._before(line, column)
+        if sides[0].strip() and not sides[0].rstrip().endswith(("{", ",")):
+            return ""
+        depth, is_element = 0, False
+        for at in reversed([bracket.start() for bracket in _BRACKET.finditer(text)]):
+            if text[at] in ")]}":
+                depth += 1
+            else:
+                depth -= 1
+            if depth >= 0:
+                continue
+            head = text[max(0, at - _SIDE_CHARACTERS_MAX) : at].rstrip()
+            if text[at] != "{":
+                return ""
+            if is_element or (head and head[-1] not in "{,:"):
+                found = _TYPE_BEFORE_BRACE.search(head)
+                return "".join(found[1].split()) if found is not None else ""
+            depth, is_element = 0, True  # the list around says of which type its elements are
+        return ""
+
+    def declared_types(self, line: int, column: int) -> set[str]:
+        """What the variable or field before the dot of a member is declared with, as that is written: {"shop.Cart"} of `c *shop.Cart`,
+        `c: &shop.Cart`, `c := shop.Cart{`, `shop.Cart c`; empty where something else stands there.
+        """
+        steps = self.steps_before(line, column)
+        if not steps or len(steps) > 2:
+            return set()
+        at = self._innermost(line)
+        key = at, tuple(steps)
+        if key not in self._declared:
+            self._declared[key] = self._declared_types(at, steps, line)
+        return self._declared[key]
+
+    def _declared_types(self, at: int, steps: list[str], line: int) -> set[str]:
+        found: set[str] = set()
+        if len(steps) == 1 and at >= 0 and self._definitions[at].kind in FUNCTIONS:
+            one = self._definitions[at]
+            text = b"\n".join(self._lines[one.start_line - 1 : one.end_line])[:_LOOKED_THROUGH_MAX]
+            found = _types_declared(steps[0], text.decode(errors="replace"))
+        if not found and (self._is_self(steps[0], line) if len(steps) == 2 else self.language in _MEMBERS_BY_NAME):
+            around = list(self.type_at(line))
+            for field in definitions_named(self._packed, steps[-1]):
+                if field.kind in VARIABLES and field.chain == around:
+                    found |= _types_declared(steps[-1], self._text(field.line))
+        return found
+
+    def _text(self, line: int) -> str:
+        """A line, as far as it is looked at; "" for one that the file has lost."""
+        return self._lines[line - 1][:_LOOKED_THROUGH_MAX].decode(errors="replace") if line <= len(self._lines) else ""
+
+    def _before(self, line: int, column: int) -> str:
+        """The text before a place, as far as it is looked at."""
+        own = self._decoded[1][: column - 1][-_LOOKED_THROUGH_MAX:]
+        first, size = line - 1, len(own)
+        while first and size < _LOOKED_THROUGH_MAX:
+            first -= 1
+            size += len(self._lines[first]) + 1
+        above = [one[-_LOOKED_THROUGH_MAX:] for one in self._lines[first : line - 1]]
+        return "\n".join([b"\n".join(above).decode(errors="replace"), own]) if above else own
+
+    def bound_in(self, binding: int) -> int:
+        """Within which element what an import on a line binds is bound, as `around` has it: an import inside a function or module
+        ends with it. -1 for the whole file.
+        """
+        if self.language not in _IMPORTS_INSIDE or binding < (first_definition_line(self._packed) or binding + 1):
+            return -1
+        at = self._innermost(binding)
+        while at >= 0 and self._definitions[at].kind not in {*FUNCTIONS, "module"}:
+            at = self._definitions[at].parent
+        return at
+
+    def around(self, line: int) -> list[int]:
+        """The indices of the elements around a line, from the inside out; -1 for the file at last."""
+        at = self._innermost(line)
+        found = [at]
+        while at >= 0:
+            at = self._definitions[at].parent
+            found.append(at)
+        return found
+
+    def modules_at(self, line: int) -> Chain:
+        """The modules written out in the file that a line lies in: `mod tests { ... }`."""
+        names = []
+        at = self._innermost(line)
+        while at >= 0:
+            if self._definitions[at].kind == "module":
+                names.append(self._definitions[at].name)
+            at = self._definitions[at].parent
+        return tuple(reversed(names))
+
+    def path_before(self, line: int, column: int) -> list[str]:
+        """The names before a name of a path, `["a", "b"]` of `a::b::name`; none where it is no path, or starts with an expression."""
+        sides = self._sides(line, column)
+        return self.steps_before(line, column) if sides is not None and sides[0].endswith("::") else []
+
+    def chain_at(self, line: int) -> Chain:
+        """The elements around a line, and those that a definition around it says that it belongs to."""
+        return self._chain(self._innermost(line))
+
+    def type_at(self, line: int) -> Chain:
+        """The innermost type around a line, with all around that; empty without one."""
+        at = self._innermost(line)
+        while at >= 0:
+            one = self._definitions[at]
+            if one.kind in TYPES:
+                return self._chain(at)
+            if one.owner:
+                return (*self._chain(one.parent), *owner_parts(one.owner)[::-1])
+            at = one.parent
+        return ()
+
+    def _sees(self, around: Chain, chain: Chain, inside: str) -> bool:
+        visible_in = self._visible_in(chain, inside)
+        return visible_in is not None and around[: len(visible_in)] == visible_in
+
+    def _visible_in(self, chain: Chain, inside: str) -> Chain | None:
+        """Within what the bare name may mean what lies in `chain`; None for nowhere."""
+        if inside in _NO_SCOPES.get(self.language, ()):
+            return chain[:-1]
+        if inside == "object" or (inside in TYPES and inside != "module" and self.language not in _MEMBERS_BY_NAME):
+            return None
+        return chain
+
+    @cached_property
+    def _own(self) -> dict[Chain, Chain]:
+        """Of the file's own definitions the longest chain, by the one within which it is visible."""
+        own: dict[Chain, Chain] = {}
+        for one in definitions_named(self._packed, self.name):
+            chain = tuple(one.chain)
+            visible_in = self._visible_in(chain, one.inside)
+            if visible_in is not None and len(chain) >= len(own.get(visible_in, ())):
+                own[visible_in] = chain
+        return own
+
+    @cached_property
+    def _hiding(self) -> tuple[dict[int, Chain], list[tuple[int, int]]]:
+        """The functions that have a local of the name, by index, each with its chain; and first and last lines of the blocks of
+        functions without a name that have one, in order and apart.
+        """
+        functions: dict[int, Chain] = {}
+        blocks: list[tuple[int, int]] = []
+        last_of: dict[tuple[int, bool], int] = {}
+        for line, column, role in self._uses:
+            if role != _WRITE or not self._declares(line, column):
+                continue
+            at = self._innermost(line)
+            while at >= 0 and self._definitions[at].kind not in FUNCTIONS:
+                at = self._definitions[at].parent
+            if at >= 0:
+                if at not in functions:
+                    functions[at] = self._chain(at)
+            elif self.language not in _ASSIGNING_DECLARES:
+                last = self._block_end(line, column, last_of)
+                if blocks and line <= blocks[-1][1]:
+                    blocks[-1] = blocks[-1][0], max(last, blocks[-1][1])
+                else:
+                    blocks.append((line, last))
+        return functions, blocks
+
+    def _block_end(self, line: int, column: int, last_of: dict[tuple[int, bool], int]) -> int:
+        """The last line on which a local of a function without a name is visible, told by how lines are indented.
+
+        A variable is visible as far as lines are indented as its own is, a parameter as far as they are indented more. `last_of`
+        are the last ends found, by depth: a block has thousands of variables.
+        """
+        sides = self._sides(line, column)
+        if sides is None:
+            return line
+        depth = _depth(self._lines[line - 1])
+        is_variable = depth > 0 and _DECLARATION.match(sides[0]) is not None
+        key = depth, is_variable
+        if line <= last_of.get(key, 0):
+            return last_of[key]
+        last = line
+        while last < len(self._lines):
+            text = self._lines[last].strip()
+            if text and (below := _depth(self._lines[last])) <= depth - is_variable:
+                if text[:1] not in b")}]" or text[-1:] not in b"{(":
+                    break
+                depth, is_variable = below, False  # `) => {` goes on with what the parameters are for
+            last += 1
+        last_of[key] = last
+        return last
+
+    def _declares(self, line: int, column: int) -> bool:
+        """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
+        if self.language in _ASSIGNING_DECLARES or (sides := self._sides(line, column)) is None:
+            return True
+        before, after = sides[0].rstrip(), sides[1].lstrip()
+        if before.endswith(("++", "--")):
+            return False
+        return not (_ASSIGNED.match(after) and (not before or before[-1] in ";{})"))
+
+    def steps_before(self, line: int, column: int) -> list[str]:
+        """The names before the dot of a member, `["a", "b"]` of `a.b.name`; none where an expression stands there."""
+        if self._last_steps[0] != (line, column):
+            self._last_steps = (line, column), self._read_steps(line, column)
+        return self._last_steps[1]
+
+    def _read_steps(self, line: int, column: int) -> list[str]:
+        sides = self._sides(line, column)
+        if sides is None:
+            return []
+        before = sides[0]
+        if not before.rstrip().strip("?!.->: \t") and line > 1:
+            above = self._lines[line - 2].rstrip()[-_SIDE_CHARACTERS_MAX:]
+            before = above.decode(errors="replace") + before.lstrip()
+        before = before.rstrip()
+        steps: list[str] = []
+        while not before.endswith("...") and (end := next((one for one in _STEP_ENDS if before.endswith(one)), "")):
+            before = before.removesuffix(end).rstrip()
+            start = len(before)
+            while start and (before[start - 1].isalnum() or before[start - 1] in "_$"):
+                start -= 1
+            if start == len(before):
+                return []
+            steps.append(before[start:])
+            before = before[:start].rstrip()
+        return steps[::-1]
+
+    def _is_self(self, name: str, line: int) -> bool:
+        return name in _SELF or (self.language == "go" and name == self._go_receiver(line))
+
+    def _go_receiver(self, line: int) -> str | None:
+        """`c` of `func (c *Cart) Total()` around a line."""
+        at = self._innermost(line)
+        if at < 0 or self._definitions[at].line > len(self._lines):
+            return None
+        found = _GO_RECEIVER.match(self._lines[self._definitions[at].line - 1].decode())
+        return found[1] if found is not None else None
+
+    def _sides(self, line: int, column: int) -> tuple[str, str] | None:
+        """What stands right before and after the name on its line; None where it does not stand there any more."""
+        if line > len(self._lines):
+            return None
+        if line != self._decoded[0]:
+            self._decoded = line, self._lines[line - 1].decode()
+        text = self._decoded[1]
+        start, end = column - 1, column - 1 + len(self.name)
+        if text[start:end] != self.name:
+            return None
+        return text[max(0, start - _SIDE_CHARACTERS_MAX) : start], text[end : end + _SIDE_CHARACTERS_MAX]
+
+    @cached_property
+    def _lines(self) -> Sequence[bytes]:
+        return self._read()
+
+    @cached_property
+    def _definitions(self) -> list[Definition]:
+        return unpack_definitions(self._packed)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [one.start_line for one in self._definitions]
+
+    def _innermost(self, line: int) -> int:
+        """The index of the innermost element around a line that others may stand in; -1 at the top."""
+        at = bisect.bisect_right(self._starts, line) - 1
+        while at >= 0 and (self._definitions[at].end_line < line or self._definitions[at].kind not in _AROUND):
+            at = self._definitions[at].parent
+        return at
+
+    def _chain(self, at: int) -> Chain:
+        chain: list[str] = []
+        while at >= 0:
+            one = self._definitions[at]
+            chain += [one.name, *owner_parts(one.owner)]
+            at = one.parent
+        return tuple(reversed(chain))
+
+
+def _depth(line: bytes) -> int:
+    found = _INDENT.match(line)  # without a copy of a line that may be a megabyte
+    return found.end() if found is not None else 0
+
+
+def _types_declared(variable: str, text: str) -> set[str]:
+    """What follows or precedes a variable in a text where that declares it, as it is written."""
+    found = set()
+    start = text.find(variable)
+    while start >= 0:
+        end = start + len(variable)
+        before = text[start - 1 : start]
+        if not before or not (before.isalnum() or before in "_.>$"):
+            if after := _TYPE_AFTER.match(text, end):
+                found.add(after[1])
+            if before in _TYPE_ENDS and _ENDS_DECLARATION.match(text, end):
+                line_start = text.rfind("\n", 0, start) + 1
+                head = _TYPE_BEFORE.search(text[max(line_start, start - _SIDE_CHARACTERS_MAX) : start])
+                found.update(head.groups() if head is not None else ())
+        start = text.find(variable, end)
+    return found
