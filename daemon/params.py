@@ -40,7 +40,7 @@ def explained(error: ValidationError, params: type[Params]) -> str:
             case "extra_forbidden":
                 known = _known_at(params, one["loc"][:-1])
                 near = difflib.get_close_matches(str(one["loc"][-1]), known, 1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+                hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known) or 'no arguments'}"
                 messages.append(f"there is no argument {where!r}; {hint}")
             case "missing":
                 messages.append(f"the argument {where!r} is required")
@@ -54,6 +54,8 @@ def explained(error: ValidationError, params: type[Params]) -> str:
                 messages.append(f"{where}: it holds half a character (a lone surrogate); leave it out")
             case "string_too_short":
                 messages.append(f"{where}: it is empty; give at least {context['min_length']} character")
+            case "model_type":
+                messages.append(f"{where}: input should be an object, got {given}")
             case _:
                 messages.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}, got {given}")
     return "; ".join(messages)

@@ -31,6 +31,7 @@ from pydantic import ValidationError
 from ctxd.daemon import protocol
 from ctxd.daemon import tools as _tools  # noqa: F401  # registers every tool
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.instructions import instructions
 from ctxd.daemon.projects.view import View, backend_of, seen_as
 from ctxd.daemon.tool import TOOLS, Call, Tool
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
@@ -51,18 +52,6 @@ HARD_SECONDS = 9.8  # a call that does not look at its clock (CALL_SECONDS) is g
 CALLS_AT_ONCE = 8  # of one session; the others' calls, and questions such as status, have threads of their own
 PROGRESS_SECONDS = 0.25  # between two progress notifications of a call
 _READ_BYTES = 1 << 18
-INSTRUCTIONS = (
-    "ctxd answers from an index of this project that is always current: what was written before a call is found by it. "
-    "search_text_pattern is exact, like ripgrep; find_symbol_occurrences finds definitions and uses; find_files_by_name finds names, "
-    "search_files guesses them. search_in_files and search_project_code are the same search with other arguments and answers. "
-    "An empty answer is trustworthy: coverage says what was searched. Lists go on with next_cursor (nextCursor). "
-    "Large text files: TextInspect first (mode structure: headings, code blocks, sections; search: matches with line and nearest heading; "
-    "lines: ranges such as 1-10,50), then TextRead one part, headings and sections rather than lines, which shift with edits. "
-    "A part above 200 lines is cut: name a smaller one. "
-    "TextPatch changes what such a target names (headings with their #; text and pattern for a part of a line), replace_in_file all matches. "
-    "Pass the hash of the reading as expectedHash to be sure of what you edit; dryRun shows the diff; edits holds several patches, all or none. "
-    "While a project is first indexed, symbol answers say indexing_required; text and names answer from the first second."
-)
 
 
 class Connections:
@@ -217,7 +206,7 @@ class Session:
             "ctxd",
             version=protocol.VERSION,
             title="ctxd",
-            instructions=INSTRUCTIONS,
+            instructions=instructions(self.tools),
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )

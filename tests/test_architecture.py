@@ -57,7 +57,7 @@ LAYERS = (
     *("indexer.symbols", "indexer.documents", "indexer.meaning", "indexer.worker", "indexer.writer"),
     *("daemon.protocol", "daemon.errors", "daemon.schemas", "daemon.params"),
     *("daemon.indexing", "daemon.edits", "daemon.projects", "daemon.tool", "daemon.answers", "daemon.tools"),
-    *("daemon.server", "daemon.main"),
+    *("daemon.instructions", "daemon.server", "daemon.main"),
     "mcp_frontend",
 )
 """From the bottom up: a module imports from its own layer and from those below."""

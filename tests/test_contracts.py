@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ import pytest
 
 from ctxd.daemon import server
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.instructions import instructions
 from ctxd.daemon.tool import TOOLS
 
 CONTRACTS = Path(__file__).parent / "contracts"
@@ -72,6 +74,21 @@ def test_a_tool_describes_itself(tool):
             assert {"minimum", "maximum"} <= set(argument), name
         if argument["type"] == "string" and name != "cursor":
             assert {"maxLength", "enum"} & set(argument) or name in {"path", "language", "type"}, name
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("toolsets", [None, *([one] for one in sorted({tool.toolset for tool in TOOLS.values()})), []])
+def test_instructions_speak_of_served_tools_only(toolsets, read_only):
+    session = server.Session(None, {"toolsets": toolsets, "read_only": read_only})
+    told = instructions(session.tools)
+    words = set(re.findall(r"\w+", told))
+    assert words & TOOLS.keys() <= session.tools.keys()
+    arguments = {name for tool in TOOLS.values() for name in tool.input_schema["properties"] if not name.islower()}
+    served = {name for tool in session.tools.values() for name in tool.input_schema["properties"]}
+    assert words & arguments <= served
+    if toolsets is None and not read_only:
+        assert len(words & TOOLS.keys()) > 10
+        assert words & arguments >= {"expectedHash", "dryRun"}
 
 
 def test_the_listing_is_small():

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import sys
+import typing
 
 import jsonschema
 import pytest
@@ -12,6 +13,7 @@ from test_secret_names import SECRET, names
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.answers.page import make_cursor
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.params import Params
 from ctxd.daemon.projects.view import View
 from ctxd.daemon.projects.why import why
 from ctxd.daemon.tool import TOOLS, Call
@@ -97,11 +99,63 @@ def view(project):
         ("search_project_code", {"pattern": " "}, ["pattern", "blank"]),
         ("search_project_code", {"pattern": "x", "file_type": "*"}, ["file_type"]),
         ("search_project_code", {"pattern": "x", "max_results": 1001}, ["max_results", "1000"]),
+        ("code_vectorization_status", {"path": "x"}, ["'path'", "it takes no arguments"]),
+        ("TextRead", {"filePath": "x", "target": {"lines": "1-2"}}, ["target.lines", "object"]),
     ],
 )
 def test_a_wrong_argument_gets_an_error_that_says_what_to_do(view, tool, arguments, words):
     message = error(view, tool, **arguments)
     assert [word for word in words if word not in message] == []
+
+
+def arguments_of(params, path=()):
+    """Every argument of a params model, also those of objects in it: the names on the way to it, and what it may be."""
+    for name, field in params.model_fields.items():
+        place = (*path, field.alias or name)
+        found = [part for part in parts_of(field.annotation) if part is not type(None)]
+        yield place, found
+        for model in found:
+            if hasattr(model, "model_fields"):
+                yield from arguments_of(model, (*place, 0) if list in found else place)
+
+
+def parts_of(annotation):
+    """Such as list, str of `Annotated[list[str], ...] | None`."""
+    if typing.get_origin(annotation) is typing.Literal:
+        return [typing.Literal]
+    inner = [part for one in typing.get_args(annotation) for part in parts_of(one) if not isinstance(annotation, str)]
+    if typing.get_origin(annotation) is list:
+        return [list, *inner]
+    return inner or ([annotation] if isinstance(annotation, type) else [])
+
+
+WRONG = {
+    str: (7, 1.5, True, ["x"], {}),
+    int: ("1", 1.0, 1.5, True, [1]),
+    float: ("0.7", True, [0.7]),
+    bool: ("true", "yes", 1, 0, 1.0, []),
+    list: ("x", 1, {}),
+    typing.Literal: (7, True, ["flat"]),
+    Params: ("x", 1, True, ["x"]),
+}
+"""Of a type: values that a lenient reader would take, and others."""
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_a_value_of_another_type_is_refused_by_every_tool_for_every_argument(tool):
+    checked = 0
+    for place, (kind, *inner) in arguments_of(tool.params):
+        values = [(place, value) for value in WRONG[kind if kind in WRONG else Params]]
+        values += [((*place, 0), value) for one in inner if one in WRONG for value in WRONG[one]]
+        for where, value in values:
+            arguments = value
+            for part in reversed(where):
+                arguments = [arguments] if part == 0 else {part: arguments}
+            with pytest.raises(ToolError) as caught:
+                tool.call(Call(None), arguments)
+            assert ".".join(map(str, where)) + ": " in str(caught.value), (where, value)
+            checked += 1
+    assert checked or tool.name == "code_vectorization_status"
 
 
 def test_errors_have_the_shape_of_their_specification(view):

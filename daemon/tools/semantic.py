@@ -136,7 +136,7 @@ class CodeParams(CamelParams):
     limit: Annotated[int, Field(ge=1, le=50)] = 10
     type: Annotated[str | None, Field(description="Such as function, class, method")] = None
     language: str | None = None
-    min_similarity: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.7
+    min_similarity: Annotated[float, Field(ge=0, le=1)] = 0.7
     cursor: CURSOR = None
     max_tokens: MAX_TOKENS = 20_000
 
@@ -165,7 +165,7 @@ def search_code(call: Call, params: CodeParams) -> dict[str, Any]:
 class SimilarParams(CamelParams):
     code_snippet: Annotated[str, Field(min_length=1, max_length=100_000)]
     limit: Annotated[int, Field(ge=1, le=50)] = 10
-    min_similarity: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.8
+    min_similarity: Annotated[float, Field(ge=0, le=1)] = 0.8
     cursor: CURSOR = None
     max_tokens: MAX_TOKENS = 20_000
 
