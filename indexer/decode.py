@@ -129,12 +129,17 @@ def read_inside(root: bytes, path: bytes) -> tuple[bytes, os.stat_result]:
 
     Raises Unreadable.
     """
+    return _read(open_inside(root, path))
+
+
+def open_inside(root: bytes, path: bytes) -> int:
+    """A descriptor of what lies at a path of a project, no link on the way; opening never waits. Raises Unreadable."""
     absolute = root + b"/" + path
     descriptor = _open(absolute)
     if not _is_at(descriptor, absolute):  # replaced just now, or led out
         os.close(descriptor)
         descriptor = _open_step_by_step(root, path)
-    return _read(descriptor)
+    return descriptor
 
 
 def _open(path: bytes, folder: int | None = None) -> int:

@@ -52,7 +52,14 @@ def test_the_front_end_is_standard_library_and_the_protocol():
 
 LAYERS = (
     "migrations",
-    *("indexer.decode", "indexer.words", "indexer.programs", "indexer.revisions", "indexer.database"),
+    *(
+        "indexer.decode",
+        "indexer.project_file",
+        "indexer.words",
+        "indexer.programs",
+        "indexer.revisions",
+        "indexer.database",
+    ),
     *("indexer.patterns", "indexer.languages", "indexer.files", "indexer.structure", "indexer.text", "indexer.names"),
     *("indexer.symbols", "indexer.documents", "indexer.meaning", "indexer.worker", "indexer.writer"),
     *("daemon.protocol", "daemon.errors", "daemon.schemas", "daemon.params"),

@@ -4,9 +4,12 @@ import os
 import random
 import shutil
 import subprocess
+import time
 
 import pytest
 
+from ctxd.indexer.files import git as git_module
+from ctxd.indexer.files import walker as walker_module
 from ctxd.indexer.files.git import Git, GitError, git_folder_of, make_empty_repository
 from ctxd.indexer.files.ignore import IgnoreFile, read_ignore_file
 from ctxd.indexer.files.walker import Walker, stamp_of
@@ -35,6 +38,13 @@ def walk(tmp_path):
             walker.close()
 
     return listed
+
+
+@pytest.fixture
+def walker(root, tmp_path):
+    one = Walker(root, scratch=str(tmp_path / "scratch"))
+    yield one
+    one.close()
 
 
 def git(folder, *arguments):
@@ -160,7 +170,9 @@ def test_our_reading_of_ignore_files_is_gits(root, tmp_path):
 def test_a_link_is_no_ignore_file(root):
     put(root, "rules", "*")
     os.symlink(b"rules", root + b"/.gitignore")
-    assert read_ignore_file(root + b"/.gitignore") is None
+    rules = read_ignore_file(root, b".gitignore")
+    assert rules is not None
+    assert (rules.rules, rules.problem) == ([], "is a symbolic link, which is not followed; its patterns do not count")
 
 
 @pytest.mark.parametrize("with_git", [True, False])
@@ -379,3 +391,128 @@ def test_deep_folders_do_not_confuse_git(root, walk):
     make(root, [*names, deep + "/a.o", deep + "/q/x", "d/a.o", "z/a.o", "z/q/x", "z/a.c"])
     assert walk(root) == {*map(os.fsencode, names), b".gitignore", b"z/a.c"}
     assert walk(root + b"/d/d/d") == {b"a.c", *(os.fsencode(name[6:]) for name in names[3:])}
+
+
+def endless(root, name):
+    """What a hostile project may put in place of a file: name -> made at `root/name`."""
+    path = os.path.join(root, os.fsencode(name))
+
+    def sparse():
+        with open(path, "wb") as file:
+            file.truncate(10 << 30)
+
+    return {
+        "link": lambda: os.symlink("/dev/zero", path),
+        "fifo": lambda: os.mkfifo(path),
+        "sparse": sparse,
+        "folder": lambda: os.mkdir(path),
+    }
+
+
+ENDLESS = ["link", "fifo", "sparse", "folder"]
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("with_git", [True, False])
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".ctxdignore"])
+def test_an_ignore_file_without_an_end_is_a_problem_and_no_hang(root, walker, name, kind, with_git, monkeypatch):
+    if with_git and not shutil.which("git"):
+        pytest.skip("git is not installed")
+    monkeypatch.setattr(git_module, "ANSWER_SECONDS_MAX", 1)
+    make(root, ["a.c"])
+    endless(root, name)[kind]()
+    if not with_git:
+        walker._binary = None
+    assert b"a.c" in walker.list().files  # without a deadline it would take for ever
+    assert kind == "folder" or walker.rule_problems or walker.problems
+    (os.rmdir if kind == "folder" else os.unlink)(root + b"/" + os.fsencode(name))
+    walker.list()
+    assert walker.rule_problems == {}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_git_link_without_an_end_is_no_repository(root, kind):
+    endless(root, ".git")[kind]()
+    assert git_folder_of(root) is None
+
+
+@pytest.mark.parametrize("link", [b"gitdir: a\0b", b"gitdir: " + b"a" * 10_000, b"\xff\xfe", b"gitdir: ."])
+def test_a_git_link_that_leads_nowhere_is_no_repository(root, link):
+    with open(root + b"/.git", "wb") as file:
+        file.write(link)
+    assert git_folder_of(root) is None
+
+
+@pytest.mark.parametrize("pattern", ["name{}", "*a{}*b*", "**/x{}/**/*y", "[!a]{}*?", "*" * 20 + "{}"])
+def test_a_hundred_thousand_patterns_take_seconds_and_are_named(root, walker, pattern):
+    with open(root + b"/.ignore", "w") as file:
+        file.writelines(pattern.format(number) + "\n" for number in range(100_000))
+    make(root, [f"{number}.c" for number in range(300)])
+    began = time.process_time()
+    walker.list()
+    assert time.process_time() - began < 30  # 200 s for the least of them before there was a limit
+    assert "more are too many" in walker.rule_problems[b".ignore"]
+
+
+def test_patterns_of_many_files_have_one_limit(root, walker, monkeypatch):
+    monkeypatch.setattr(walker_module, "RULES_OF_PROJECT_MAX", 100)
+    for number in range(12):
+        put(root, f"{number}/.ignore", "".join(f"n{number}\n" for number in range(10)))
+        put(root, f"{number}/a.c")
+    assert len(walker.list().files) == 24
+    assert len(walker.rule_problems) == 2
+    shutil.rmtree(root + b"/0")
+    walker.forget_folder(b"0")
+    assert walker._rules_held == 90
+
+
+def test_a_pattern_too_long_for_any_path_is_left_out_alone(root):
+    rules = IgnoreFile(b"*.o\n" + b"*a" * 100_000 + b"\n*.d\n")
+    assert [rule.line for rule in rules.rules] == [1, 3]
+    assert rules.problem == "line 2: the pattern is too long, and does not count"
+    assert rules.match(b"x.d", is_folder=False) is rules.rules[1]
+
+
+@needs_git
+@pytest.mark.parametrize("where", ["excludesFile", "include", "index"])
+def test_a_git_that_hangs_is_given_up_and_ended(root, walker, tmp_path, monkeypatch, where):
+    monkeypatch.setattr(git_module, "ANSWER_SECONDS_MAX", 1)
+    monkeypatch.setattr(git_module, "RUN_SECONDS_MAX", 1)
+    git(root, "init", "-q")
+    make(root, ["a.c", "a.o"])
+    put(root, ".gitignore", "*.o\n")
+    fifo = root + b"/.git/index" if where == "index" else os.fsencode(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    setting = {"excludesFile": "[core]\nexcludesFile = ", "include": "[include]\npath = ", "index": "[a]\nb = "}[where]
+    with open(root + b"/.git/config", "ab") as file:
+        file.write(os.fsencode(setting) + fifo + b"\n")
+    assert set(walker.list().files) == {b".gitignore", b"a.c"}
+    assert any("does not answer" in problem for problem in walker.problems), walker.problems
+    assert where == "index" or walker._repositories[b""].git is None
+    walker.close()
+    # A process that still waits for the FIFO would make this open succeed.
+    with pytest.raises(OSError, match="No such device or address"):
+        os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+
+
+@needs_git
+def test_a_repository_cannot_have_a_program_run_to_fetch_what_it_lacks(root, walker, tmp_path):
+    git(root, "init", "-q")
+    make(root, ["in/a", "out/b"])
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "x")
+    git(root, "sparse-checkout", "init", "--cone", "--sparse-index")
+    git(root, "sparse-checkout", "set", "in")
+    tree = git(root, "rev-parse", "HEAD:out").decode().strip()
+    os.unlink(root + os.fsencode(f"/.git/objects/{tree[:2]}/{tree[2:]}"))
+    ran = tmp_path / "ran"
+    for name, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::touch {ran}",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(root, "config", name, value)
+    assert b"in/a" in walker.list().files
+    assert not ran.exists()

@@ -322,7 +322,8 @@ def test_every_change_is_in_the_table_at_once(root, watch, seed, with_own_rules)
                 assert settled(watcher) == listed_by_git(root)
     check_structure(watcher)
     assert watcher.health()["healthy"]
-    assert watcher.health()["problems"] == []
+    # An ignore file may have become a link: that is told, and nothing else is wrong.
+    assert [one for one in watcher.health()["problems"] if "is a symbolic link" not in one] == []
 
 
 @needs_git

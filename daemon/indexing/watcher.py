@@ -156,8 +156,9 @@ class Watcher:
 
     def health(self) -> dict[str, Any]:
         problems = [text for text in (self._unhealthy, self._watch_problem) if text]
-        problems += sorted(self.walker.problems)
-        problems += [f"{os.fsdecode(path) or '.'}: {text}" for path, text in sorted(self._problems.items())]
+        problems += sorted(list(self.walker.problems))  # noqa: C414 - a copy at once: others may add to it meanwhile
+        for texts in (dict(self.walker.rule_problems), dict(self._problems)):
+            problems += [f"{os.fsdecode(path) or '.'}: {text}" for path, text in sorted(texts.items())]
         if len(problems) > PROBLEMS_MAX:
             problems = [*problems[:PROBLEMS_MAX], f"and {len(problems) - PROBLEMS_MAX} more"]
         return {

@@ -19,6 +19,7 @@ from ctxd.daemon.indexing.watcher import Watcher
 from ctxd.daemon.projects.chosen_model import ProjectModel
 from ctxd.indexer import languages
 from ctxd.indexer.files.file_table import FileTable
+from ctxd.indexer.files.git import common_folder_of, git_folder_of, is_worktree_of
 from ctxd.indexer.files.scope import ScopeCounter
 from ctxd.indexer.files.secret_names import is_secret
 from ctxd.indexer.files.walker import Walker
@@ -390,24 +391,20 @@ def not_there(root: str) -> str:
 
 def database_name(root: str) -> str:
     """The name of the database that serves a root: one for all worktrees of a repository, else one for the folder."""
-    return hashlib.sha256(os.fsencode(_common_folder(root))).hexdigest()[:16] + ".db"
+    return hashlib.sha256(_common_folder(root)).hexdigest()[:16] + ".db"
 
 
-def _common_folder(root: str) -> str:
-    folder = root
-    while True:
-        dot_git = os.path.join(folder, ".git")
-        if os.path.isdir(dot_git):
-            return os.path.realpath(dot_git)
-        if os.path.isfile(dot_git):
-            try:
-                with open(dot_git, encoding="utf-8", errors="surrogateescape") as file:
-                    git_folder = os.path.join(folder, file.read().removeprefix("gitdir:").strip())
-                with open(os.path.join(git_folder, "commondir"), encoding="utf-8", errors="surrogateescape") as file:
-                    return os.path.realpath(os.path.join(git_folder, file.read().strip()))
-            except OSError:
-                return os.path.realpath(root)
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return os.path.realpath(root)
-        folder = parent
+def _common_folder(root: str) -> bytes:
+    own = os.fsencode(os.path.realpath(root))
+    folder = own
+    while not os.path.lexists(folder + b"/.git"):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return own
+        folder = above
+    if os.path.isdir(folder + b"/.git"):
+        return os.path.realpath(folder + b"/.git")
+    git_folder = git_folder_of(folder)
+    if git_folder is not None and is_worktree_of(folder, git_folder):
+        return os.path.realpath(common_folder_of(git_folder))
+    return own

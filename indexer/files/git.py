@@ -10,15 +10,28 @@ import hashlib
 import os
 import select
 import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from ctxd.indexer.decode import Unreadable
+from ctxd.indexer.project_file import read_small
+
+if TYPE_CHECKING:
+    from typing import IO
 
 ANSWER_SECONDS_MAX = 5  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk, a FIFO)
+ANSWER_SECONDS_PER_PATH = 0.001  # twenty times what a path takes: hostile rules may take a second for each
 RUN_SECONDS_MAX = 60  # 80,000 paths take 1 s; a FIFO in place of git's index would hold the project for ever
+OUTPUT_BYTES_MAX = 256 << 20  # 500,000 paths take 50 MB; an index of a megabyte can be made to list gigabytes
+LINK_BYTES_MAX = 4096  # of a `.git` file: one path
 FOLDERS_DEEP_MAX = 20
 """git keeps one list of rules for each folder above a path. At the 25th it moves them all, and its own pointers to the
 names of the rules' files dangle: `check-ignore -v` then answers wrongly or crashes, for shallow paths too (2.39)."""
 MANY_PATHS = 1000
 """From here a process that names only the ignored ones, and need not say so path by path, is worth its 3 ms."""
 PIPE_BYTES = 65536  # what a pipe takes at once
+ERROR_BYTES_MAX = 1000  # of what git complains about, for `ctxd status`
 
 
 class GitError(Exception):
@@ -131,46 +144,68 @@ class Git:
         return os.path.normpath(os.path.join(self.work_tree, fields[0])), int(fields[1]), fields[2]
 
     def _ignored_at_once(self, paths: list[bytes]) -> list[bytes]:
-        """Those of the paths that are ignored, from a process of their own that need not name the rule."""
-        done = self._run("check-ignore", "--stdin", "-z", "--no-index", question=_question(paths))
-        if done.returncode in {0, 1}:
-            return [path.removeprefix(b"./") for path in done.stdout.split(b"\0")[:-1]]
-        if len(paths) == 1:
-            return paths  # a parent became a link just now
-        middle = len(paths) // 2
-        return self._ignored_at_once(paths[:middle]) + self._ignored_at_once(paths[middle:])
+        """Those of the paths that are ignored, from processes that need not name the rule."""
+        end = time.monotonic() + ANSWER_SECONDS_MAX + ANSWER_SECONDS_PER_PATH * len(paths)
+        command = ("check-ignore", "--stdin", "-z", "--no-index")
+        ignored: list[bytes] = []
+        parts = [paths]
+        while parts:
+            part = parts.pop()
+            status, output, error = self._run(*command, question=part, end=end)
+            if status in {0, 1}:
+                ignored += (path.removeprefix(b"./") for path in output.split(b"\0")[:-1])
+            elif part is paths and self._run(*command, question=[b"ctxd"], end=end)[0] not in {0, 1}:
+                raise GitError(_last_words("check-ignore", status, error))  # it would fail for each path
+            elif len(part) == 1:
+                ignored += part  # a parent became a link just now
+            else:
+                middle = len(part) // 2
+                parts += (part[:middle], part[middle:])
+        return ignored
 
     def tracked(self) -> bytes:
         """All tracked paths at or below the folder, each ended by a NUL. Raises GitError."""
-        done = self._run("ls-files", "-c", "-z")
-        if done.returncode != 0:
-            raise GitError(os.fsdecode(done.stderr).strip() or f"git ls-files ended with {done.returncode}")
-        return done.stdout
+        status, output, error = self._run("ls-files", "-c", "-z", end=time.monotonic() + RUN_SECONDS_MAX)
+        if status != 0:
+            raise GitError(_last_words("ls-files", status, error))
+        return output
 
-    def _run(self, *arguments: str, question: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def _run(self, *arguments: str, question: list[bytes] | None = None, end: float) -> tuple[int, bytes, bytes]:
+        """Exit status, output and errors of one process, which is killed where it is not done at `end`. Raises GitError."""
+        with tempfile.TemporaryFile() as errors:
+            process = self._popen(*arguments, errors=errors)
+            try:
+                output = _exchange(process, _question(question or []), None, end)
+                status = process.wait(max(0.0, end - time.monotonic()))
+            except (GitError, subprocess.TimeoutExpired) as error:
+                raise GitError(f"git {arguments[0]} does not answer: {error}") from error
+            finally:
+                _end(process)
+            errors.seek(0)
+            return status, output, errors.read(ERROR_BYTES_MAX)
+
+    def _popen(self, *arguments: str, errors: IO[bytes] | int) -> subprocess.Popen[bytes]:
         try:
-            return subprocess.run(
+            process = subprocess.Popen(
                 [*self._command, *arguments],
-                check=False,
                 cwd=self.folder,
                 env=_environment(),
-                input=question,
-                capture_output=True,
-                timeout=RUN_SECONDS_MAX,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                bufsize=0,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise GitError(f"git {arguments[0]} does not answer: {error}") from error
+        except OSError as error:
+            raise GitError(f"git cannot be started: {error}") from error
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        return process
 
     def close(self) -> None:
         """End the process that answers; the next question starts one that reads all rules anew."""
         process, self._process = self._process, None
         if process is not None:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.kill()
-            process.stdin.close()
-            process.stdout.close()
-            process.wait()
+            _end(process)
 
     @property
     def is_running(self) -> bool:
@@ -178,27 +213,16 @@ class Git:
 
     def _ask(self, paths: list[bytes]) -> list[bool]:
         """As many verdicts as git gave before it ended, from the first path on."""
-        process = self._process
-        if process is None:
-            try:
-                process = subprocess.Popen(
-                    [*self._command, "check-ignore", "--stdin", "-z", "-v", "-n", "--no-index"],
-                    cwd=self.folder,
-                    env=_environment(),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    bufsize=0,
-                )
-            except OSError as error:
-                raise GitError(f"git cannot be started: {error}") from error
-            assert process.stdin is not None
-            os.set_blocking(process.stdin.fileno(), False)
-            self._process = process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        question = memoryview(_question(paths))
-        answer = _exchange(process.stdin.fileno(), process.stdout.fileno(), question, 4 * len(paths))
+        if self._process is None:
+            self._process = self._popen(
+                "check-ignore", "--stdin", "-z", "-v", "-n", "--no-index", errors=subprocess.DEVNULL
+            )
+        end = time.monotonic() + ANSWER_SECONDS_MAX + ANSWER_SECONDS_PER_PATH * len(paths)
+        try:
+            answer = _exchange(self._process, _question(paths), 4 * len(paths), end)
+        except GitError as error:
+            self.close()  # or it would go on
+            raise GitError(f"git check-ignore does not answer: {error}") from error
         fields = answer.split(b"\0")
         # Each answer is source, line, pattern, path; the first three are empty where no rule matches.
         complete = (len(fields) - 1) // 4 * 4
@@ -211,16 +235,14 @@ class Git:
 def git_folder_of(folder: bytes) -> bytes | None:
     """The git folder that `folder/.git` is or names, where it holds a repository."""
     path = folder + b"/.git"
-    try:
-        with open(path, "rb") as file:
-            link = file.read(4096)
-        if not link.startswith(b"gitdir: "):
+    if not os.path.isdir(path):
+        try:
+            link = read_small(folder, b".git", LINK_BYTES_MAX)
+        except Unreadable:
+            return None
+        if not link.startswith(b"gitdir: ") or b"\0" in link:
             return None
         path = os.path.join(folder, link[8:].rstrip(b"\r\n"))
-    except IsADirectoryError:
-        pass
-    except OSError:
-        return None
     common = common_folder_of(path)
     is_repository = (
         os.path.lexists(path + b"/HEAD") and os.path.isdir(common + b"/objects") and os.path.isdir(common + b"/refs")
@@ -231,10 +253,19 @@ def git_folder_of(folder: bytes) -> bytes | None:
 def common_folder_of(git_folder: bytes) -> bytes:
     """The folder that all worktrees of a repository share; it holds `info/exclude`."""
     try:
-        with open(git_folder + b"/commondir", "rb") as file:
-            return os.path.normpath(os.path.join(git_folder, file.read(4096).rstrip(b"\r\n")))
-    except OSError:
+        link = read_small(git_folder, b"commondir", LINK_BYTES_MAX).rstrip(b"\r\n")
+    except Unreadable:
         return git_folder
+    return git_folder if b"\0" in link else os.path.normpath(os.path.join(git_folder, link))
+
+
+def is_worktree_of(folder: bytes, git_folder: bytes) -> bool:
+    """Whether a linked worktree's git folder names `folder` back: anybody can write a `.git` file that leads to your repository."""
+    try:
+        link = read_small(git_folder, b"gitdir", LINK_BYTES_MAX).rstrip(b"\r\n")
+    except Unreadable:
+        return False
+    return b"\0" not in link and os.path.realpath(os.path.join(git_folder, link)) == os.path.realpath(folder + b"/.git")
 
 
 def user_ignore_files() -> list[bytes]:
@@ -256,7 +287,17 @@ def make_empty_repository(binary: str, folder: str) -> bytes:
     if not os.path.exists(os.path.join(folder, "HEAD")):
         os.makedirs(folder, exist_ok=True)
         command = [binary, "-c", "init.templateDir=", "init", "--quiet", "--bare", folder]
-        done = subprocess.run(command, check=False, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True)
+        try:
+            done = subprocess.run(
+                command,
+                check=False,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=RUN_SECONDS_MAX,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitError(str(error)) from error
         if done.returncode != 0:
             raise GitError(os.fsdecode(done.stderr).strip())
     return os.fsencode(folder)
@@ -269,33 +310,65 @@ def _question(paths: list[bytes]) -> bytes:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+        # An index may name objects that are not here, and the configuration where to fetch them: `ext::` runs a program.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+    }
 
 
-def _exchange(to_git: int, from_git: int, question: memoryview, fields: int) -> bytes:
-    """Send all of a question and read until `fields` NULs came back, or git ended. Raises GitError where it hangs."""
+def _exchange(process: subprocess.Popen[bytes], question: bytes, fields: int | None, end: float) -> bytes:
+    """Send all of a question and read until `fields` NULs came back, or git ended; without `fields` no more is asked after it.
+
+    Raises GitError where git hangs, takes longer than to `end`, or does not stop talking.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    to_git, from_git = process.stdin.fileno(), process.stdout.fileno()
     answer = bytearray()
+    rest = memoryview(question)
     poller = select.poll()
     poller.register(from_git, select.POLLIN)
     poller.register(to_git, select.POLLOUT)
-    while fields > 0:
-        ready = poller.poll(ANSWER_SECONDS_MAX * 1000)
+    while fields is None or fields > 0:
+        left = end - time.monotonic()
+        ready = poller.poll(1000 * min(left, ANSWER_SECONDS_MAX if fields is not None else left)) if left > 0 else []
         if not ready:
-            raise GitError("git check-ignore does not answer")
+            raise GitError("it took too long")
         for descriptor, _ in ready:
             if descriptor == to_git:
                 try:
-                    question = question[os.write(to_git, question[:PIPE_BYTES]) :]
+                    rest = rest[os.write(to_git, rest[:PIPE_BYTES]) :]
                 except BlockingIOError:
                     continue
                 except BrokenPipeError:
-                    question = question[len(question) :]
-                if not question:
+                    rest = rest[len(rest) :]
+                if not rest:
                     poller.unregister(to_git)
+                    if fields is None:
+                        process.stdin.close()
             else:
                 data = os.read(from_git, PIPE_BYTES)
                 if not data:
                     return bytes(answer)
                 answer += data
-                fields -= data.count(b"\0")
+                if len(answer) > OUTPUT_BYTES_MAX:
+                    raise GitError(f"it said more than {OUTPUT_BYTES_MAX >> 20} MiB")
+                if fields is not None:
+                    fields -= data.count(b"\0")
     return bytes(answer)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()
+
+
+def _last_words(verb: str, status: int, errors: bytes) -> str:
+    return os.fsdecode(errors).strip() or f"git {verb} ended with {status}"

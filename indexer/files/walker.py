@@ -17,6 +17,7 @@ from ctxd.indexer.files import git as git_module
 from ctxd.indexer.files.git import Git, GitError, Tracked
 from ctxd.indexer.files.ignore import IgnoreFile, Rule, read_ignore_file
 from ctxd.indexer.files.secret_names import is_secret
+from ctxd.indexer.project_file import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 OWN_IGNORE_NAMES = (b".ctxdignore", b".ignore")
 """The stronger first; each of them stands above git's rules."""
 IGNORE_NAMES = frozenset((*OWN_IGNORE_NAMES, b".gitignore"))
+
+RULES_OF_PROJECT_MAX = 100_000  # of all its ignore files that we read: 200 MB; the kernel has 2,000
 
 GIT_PROCESSES_MAX = 4
 """check-ignore processes kept alive between questions; a project may hold hundreds of submodules."""
@@ -80,6 +83,8 @@ class Walker:
         self.allow_secrets = allow_secrets
         self.problems: set[str] = set()
         """What keeps git from being asked, if anything does."""
+        self.rule_problems: dict[bytes, str] = {}
+        """Ignore files of which not all counts, and why."""
         self.landmark_revision = 0
         """Grows when `landmarks` may have changed."""
         self._scratch = scratch
@@ -92,6 +97,7 @@ class Walker:
         self._reincluded: set[bytes] = set()
         self._own_rules = dict.fromkeys(OWN_IGNORE_NAMES, 0)
         """How many folders hold each of these files: mostly none."""
+        self._rules_held = 0
 
     def list(self, folder: bytes = b"") -> Listing:
         """All that counts at or below a folder, which itself must (the root does)."""
@@ -206,9 +212,7 @@ class Walker:
         place = self._places.pop(path, None)
         self._reincluded.discard(path)
         if place is not None:
-            for name in place.ignore_files:
-                if name in self._own_rules:
-                    self._own_rules[name] -= 1
+            self._drop_rules(path, place)
         if path in self._repositories:
             self._repositories.pop(path).close()
 
@@ -216,7 +220,9 @@ class Walker:
         """An ignore file in this folder, or one outside the tree that acts on it, was written."""
         place = self._places.get(folder)
         if place is not None:
-            place.ignore_files = dict.fromkeys(place.ignore_files, _UNREAD)
+            for name, (_, rules) in place.ignore_files.items():
+                self._rules_held -= len(rules.rules) if rules is not None else 0
+                place.ignore_files[name] = _UNREAD
             if place.repository.folder == folder:
                 place.repository.close()
                 place.repository.outer_stamps = ()
@@ -248,6 +254,7 @@ class Walker:
         files: set[bytes] = set()
         folders: set[bytes] = set()
         found_rules: dict[bytes, int] = {}
+        odd_rules: set[bytes] = set()
         git_entry: int | None = None
         scan = Scan()
         try:
@@ -266,12 +273,19 @@ class Walker:
                         statuses[prefix + name] = entry
                         if name in IGNORE_NAMES:
                             found_rules[name] = _stamp(entry)
+                    elif name in IGNORE_NAMES:
+                        odd_rules.add(name)
         except (FileNotFoundError, NotADirectoryError):
             return None, files, folders
         except OSError as error:
             scan.problem = f"folder cannot be read: {error.strerror}"
             return scan, files, folders
         scan.rules_changed = self._place(path, git_entry, found_rules)
+        for name in IGNORE_NAMES - found_rules.keys() if odd_rules or self.rule_problems else ():
+            self.rule_problems.pop(prefix + name, None)
+        for name in odd_rules:
+            reason = "link" if os.path.islink(self._absolute(prefix + name)) else "not_a_file"
+            self.rule_problems[prefix + name] = f"{WORDS[reason]}; its patterns do not count"
         return scan, files, folders
 
     def _place(self, path: bytes, git_entry: int | None, found_rules: dict[bytes, int]) -> bool:
@@ -296,15 +310,12 @@ class Walker:
         changed |= old.reincluded != reincluded
         old.reincluded = reincluded
         if {name: stamp for name, (stamp, _) in old.ignore_files.items()} != found_rules:
-            for name in old.ignore_files:
-                if name in self._own_rules:
-                    self._own_rules[name] -= 1
-            old.ignore_files = {}
+            self._drop_rules(path, old)
             for name, stamp in found_rules.items():
                 rules = None
                 if name in self._own_rules:
                     self._own_rules[name] += 1
-                    rules = read_ignore_file(os.path.join(self._absolute(path), name))
+                    rules = self._read_rules(path, name)
                 old.ignore_files[name] = (stamp, rules)
             if repository.folder == path:
                 repository.close()  # below its top git reads ignore files anew at each question
@@ -362,7 +373,8 @@ class Walker:
         stamps = tuple(_stamp_at(path) for path in repository.outer_files())
         if stamps != repository.outer_stamps:
             repository.outer_stamps = stamps
-            repository.exclude = read_ignore_file(repository.exclude_file) if repository.exclude_file else None
+            if repository.exclude_file:
+                repository.exclude = read_ignore_file(*os.path.split(repository.exclude_file))
             repository.close()
             changed = True
         if repository.git is not None and repository.git_folder is not None:
@@ -498,12 +510,32 @@ class Walker:
             if found is not None:
                 stamp, rules = found
                 if rules is None:
-                    rules = read_ignore_file(os.path.join(self._absolute(folder), name)) or IgnoreFile(b"")
+                    rules = self._read_rules(folder, name)
                     self._places[folder].ignore_files[name] = (stamp, rules)
                 rule = rules.match(path[len(folder) + 1 :] if folder else path, is_folder=is_folder)
                 if rule is not None:
                     return (folder + b"/" + name if folder else name), rule
         return None
+
+    def _read_rules(self, folder: bytes, name: bytes) -> IgnoreFile:
+        path = folder + b"/" + name if folder else name
+        rules = read_ignore_file(self._absolute(folder), name) or IgnoreFile(b"")
+        if self._rules_held + len(rules.rules) > RULES_OF_PROJECT_MAX:
+            rules = IgnoreFile(b"", f"its patterns do not count: the project has more than {RULES_OF_PROJECT_MAX}")
+        self._rules_held += len(rules.rules)
+        if rules.problem is not None:
+            self.rule_problems[path] = rules.problem
+        return rules
+
+    def _drop_rules(self, folder: bytes, place: _Place) -> None:
+        """What the ignore files of a folder said counts no more."""
+        for name, (_, rules) in place.ignore_files.items():
+            if name in self._own_rules:
+                self._own_rules[name] -= 1
+            self._rules_held -= len(rules.rules) if rules is not None else 0
+        place.ignore_files = {}
+        for name in IGNORE_NAMES if self.rule_problems else ():
+            self.rule_problems.pop(folder + b"/" + name if folder else name, None)
 
     def _absolute(self, path: bytes) -> bytes:
         return self.root + b"/" + path if path else self.root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from ctxd.indexer.structure import Sections, Structure
@@ -77,8 +78,9 @@ class _Scanner:
 
 
 def key_parts(written: bytes) -> tuple[str, ...]:
-    """`a."b.c".d` -> ("a", "b.c", "d")."""
-    return tuple(map(unquoted, _PART.findall(written))) or (unquoted(written),)
+    """`a."b.c".d` -> ("a", "b.c", "d"); of a very long key the first parts."""
+    parts = (part[0] for part in itertools.islice(_PART.finditer(written), _PARTS_MAX))
+    return tuple(map(unquoted, parts)) or (unquoted(written),)
 
 
 def _inside(key: re.Match[bytes]) -> tuple[int, int]:
@@ -93,6 +95,7 @@ def _end_of_line(text: bytes, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
+_PARTS_MAX = 64  # no person nests so deep; every table is compared with all those above it
 _QUOTED = rb"\"(?:[^\"\\\n]++|\\.)*+\"|'[^'\n]*+'"
 _WORD = rb"(?:%b|[A-Za-z0-9_\-\x80-\xff]++)" % _QUOTED
 _DOTTED = rb"%b(?:[ \t]*+\.[ \t]*+%b)*+" % (_WORD, _WORD)

@@ -6,21 +6,25 @@ with folders alone.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxd.indexer.decode import Unreadable, decode, read_inside
+from ctxd.indexer.project_file import read_small
+from ctxd.indexer.structure import toml
+from ctxd.indexer.structure.flow import unquoted
 from ctxd.indexer.symbols.import_targets import module_of, path_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ctxd.indexer.structure import Section
+
 _GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _GO_MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
-_MANIFEST_BYTES_MAX = 256 << 10  # the largest written have a tenth; tomllib takes quadratic time for some
+_MANIFEST_BYTES_MAX = 256 << 10  # the largest written have a tenth
+_NAMES_LOOKED_AT = 3  # one more than any key that counts has
 _SOURCES = ("src", "lib.rs")  # Cargo's, where a manifest names no others
 
 
@@ -71,13 +75,13 @@ class Packages:
         except Unreadable:
             return ""
 
-    def _manifest(self, path: bytes) -> str:
-        with contextlib.suppress(OSError):
-            if os.lstat(os.path.join(self.root, path)).st_size <= _MANIFEST_BYTES_MAX:
-                return self._text(path)
-        return ""
+    def _manifest(self, path: bytes) -> bytes:
+        try:
+            return decode(read_small(self.root, path, _MANIFEST_BYTES_MAX))[1] or b""
+        except Unreadable:
+            return b""
 
-    def _above(self, folder: bytes, manifest: bytes, read: Callable[[str, bytes], Package | None]) -> Package | None:
+    def _above(self, folder: bytes, manifest: bytes, read: Callable[[bytes, bytes], Package | None]) -> Package | None:
         """Of the nearest manifest that names a package, from a folder upwards."""
         key = folder, manifest
         if key not in self._known:
@@ -88,28 +92,38 @@ class Packages:
         return self._known[key]
 
 
-def _go_module(text: str, folder: bytes) -> Package | None:
-    found = _GO_MODULE.search(text)
-    if found is None:
-        return None
-    return Package(found[1], folder)
+def _go_module(text: bytes, folder: bytes) -> Package | None:
+    found = _GO_MODULE.search(text.decode())
+    return None if found is None else Package(found[1], folder)
 
 
-def _crate(text: str, folder: bytes) -> Package | None:
-    try:
-        manifest = tomllib.loads(text)
-        name = manifest["package"]["name"]
-        library = manifest.get("lib", {})
-        name = library.get("name", name).replace("-", "_")
-        files = [library.get("path", "/".join(_SOURCES))]
-        files += [one["path"] for one in manifest.get("bin", ()) if "path" in one]
-        roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in files]
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ):  # broken, a workspace's, or not what Cargo would read
+def _crate(text: bytes, folder: bytes) -> Package | None:
+    """Of a Cargo.toml, read by our own scanner: tomllib takes minutes for a key of 64,000 dots."""
+    name, library, source = "", "", "/".join(_SOURCES)
+    binaries = []
+    full: list[tuple[str, ...]] = []  # of each table and key the names from the top
+    for section in toml.scan(text).sections:
+        if section.kind == "key" and section.parent >= 0:
+            full.append((*full[section.parent], *section.names)[:_NAMES_LOOKED_AT])
+        else:
+            full.append(section.names[:_NAMES_LOOKED_AT])
+        match full[-1]:
+            case "package", "name":
+                name = _string(text, section)
+            case "lib", "name":
+                library = _string(text, section)
+            case "lib", "path":
+                source = _string(text, section)
+            case "bin", "path":
+                binaries.append(_string(text, section))
+    name = (library or name).replace("-", "_")
+    if not name:  # broken, or a workspace's
         return None
+    roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in (source, *binaries)]
     return Package(name, roots[0], tuple(roots))
+
+
+def _string(text: bytes, key: Section) -> str:
+    """The value of a key where it is a string, else ""."""
+    value = text[key.body_start : key.end]
+    return unquoted(value) if value[:1] in (b'"', b"'") else ""
