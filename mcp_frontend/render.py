@@ -1,7 +1,7 @@
 """Answers as people read them: grouped and coloured on a terminal, one `path:line:text` a line in a pipe.
 
 Invariant: all that a verb says to a person passes through `Screen.print`, and there every control character that is not ours is
-made visible (`\\x1b`). Colours and control codes of ours are written to a terminal only. One thing passes as it is: a `Line` that
+made visible (`\\x1b`). Colours and control codes of ours are written to a terminal only. One thing passes as it is: a `FileLine` that
 `ctxd search` found, on its way into a pipe, where a program wants what the file holds, as ripgrep gives it.
 """
 
@@ -48,7 +48,7 @@ class Screen:
     def path(self, path: str) -> str:
         return path if self._root is None else os.path.relpath(os.path.join(self._root, path), self._cwd)
 
-    def print(self, *parts: str | Painted | Line) -> None:
+    def print(self, *parts: str | Painted | FileLine) -> None:
         """One line made of parts."""
         self.stream.write("".join(map(self._shown, parts)) + "\n")
 
@@ -62,8 +62,8 @@ class Screen:
             self.stream.write(CLEAR_LINE + visible(line))
             self.stream.flush()
 
-    def _shown(self, part: str | Painted | Line) -> str:
-        if isinstance(part, Line):
+    def _shown(self, part: str | Painted | FileLine) -> str:
+        if isinstance(part, FileLine):
             return visible(part.text) if self.is_terminal else part.text
         if isinstance(part, Painted):
             text = visible(part.text)
@@ -78,7 +78,7 @@ class Painted(NamedTuple):
     colour: str
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line of a file, or a part of it, as it stands there."""
 
     text: str
@@ -168,7 +168,7 @@ def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Patte
                 screen.print(Painted("--", DIM))
             previous = number
             separator = ":" if is_match else "-"
-            line: list[Painted | Line] = [Line(text)]
+            line: list[Painted | FileLine] = [FileLine(text)]
             if is_match and highlight is not None and screen.is_terminal:
                 painted = _painted(text, highlight)
                 line, highlight = (line, None) if painted is None else (painted, highlight)
@@ -184,7 +184,7 @@ def _print_heading(screen: Screen, index: int, *parts: str | Painted) -> None:
     screen.print(*parts)
 
 
-def _painted(line: str, highlight: re.Pattern[str]) -> list[Painted | Line] | None:
+def _painted(line: str, highlight: re.Pattern[str]) -> list[Painted | FileLine] | None:
     """`line` with its matches painted; None where that takes too long: `re` runs away with patterns that the daemon answers."""
 
     def give_up(_signal: int, _frame: object) -> None:
@@ -193,12 +193,12 @@ def _painted(line: str, highlight: re.Pattern[str]) -> list[Painted | Line] | No
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, HIGHLIGHT_SECONDS)
     try:
-        parts: list[Painted | Line] = []
+        parts: list[Painted | FileLine] = []
         end = 0
         for hit in highlight.finditer(line):
-            parts += Line(line[end : hit.start()]), Painted(hit[0], MATCH)
+            parts += FileLine(line[end : hit.start()]), Painted(hit[0], MATCH)
             end = hit.end()
-        return [*parts, Line(line[end:])]
+        return [*parts, FileLine(line[end:])]
     except _TooLongError:
         return None
     finally:
