@@ -303,7 +303,7 @@ class Session:
             )
             if not project.scanned.is_set():
                 raise ToolError(
-                    project.queue.problem or "the project's files are still being listed",
+                    project.indexing.problem or "the project's files are still being listed",
                     "Ask again in a few seconds; `ctxd status` shows how far it is",
                     name="RuntimeError",
                 )

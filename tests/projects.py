@@ -38,7 +38,7 @@ def opened(folder, home, workers, *, embedders=None, **settings):
     )
     project.open()
     try:
-        assert project.scanned.wait(30), project.queue.problem
+        assert project.scanned.wait(30), project.indexing.problem
         yield project
     finally:
         project.close()
@@ -56,7 +56,7 @@ def until(condition, seconds=30.0):
 
 
 def ready(project):
-    until(lambda: project.queue.chunks_ready)
+    until(lambda: project.indexing.chunks_ready)
     return project
 
 

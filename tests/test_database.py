@@ -30,7 +30,7 @@ def test_a_restart_reads_no_file_again(folder, home, workers):
         before = content_ids(project)
     with opened(folder, home, workers) as project:
         assert content_ids(project) == before
-        assert not project.queue.symbols.pending
+        assert not project.indexing.derivation.symbols.pending
 
 
 def test_files_indexed_before_their_language_was_known_get_symbols(folder, home, workers):
@@ -50,7 +50,7 @@ def test_rows_of_an_older_revision_are_not_read(folder, home, workers):
     write(folder, {"a.py": "def total(): pass\n", "b.py": "def total(): return 0\n"})
     with opened(folder, home, workers) as project:
         ready(project)
-        until(lambda: not project.queue.chunks.pending)
+        until(lambda: not project.indexing.derivation.chunks.pending)
         outdated = (content_ids(project)[b"b.py"],)
         with project.database.transaction() as connection:
             connection.execute("UPDATE symbol SET definitions = x'01' WHERE content_id = ?", outdated)
@@ -80,7 +80,7 @@ def test_a_renamed_file_keeps_its_content_and_loses_its_old_name(project, folder
     project.files_now()
     count(project, "f")
     TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "f"})
-    until(lambda: not project.queue.chunks.pending)
+    until(lambda: not project.indexing.derivation.chunks.pending)
     before = content_ids(project)[b"a.py"]
     done = project.workers.stats().jobs_done
     (folder / "a.py").rename(folder / "b.py")

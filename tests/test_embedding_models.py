@@ -165,11 +165,11 @@ def test_another_model_embeds_in_the_background_while_the_old_vectors_answer(
         assert call(view, "code_vectorization_status")["model"] == wanted
         write(folder, {"new.py": "def walrus(tusks):\n    return tusks\n"})
         assert paths(concept(view, "walrus tusks"))[0] == "new.py"
-        until(lambda: not project.queue.vectors.pending)
+        until(lambda: not project.indexing.derivation.vectors.pending)
     with opened(folder, home, workers, embedders=embedders, model=wanted) as project:
         ready(project)
         assert project.model.answering().specification == wanted  # at once: nothing is embedded anew
-        assert not project.queue.vectors.pending
+        assert not project.indexing.derivation.vectors.pending
     with opened(folder, home, workers) as project:
         ready(project)
         until(lambda: [one.specification for one in stored_models(project.database)] == ["builtin"])

@@ -64,7 +64,7 @@ def test_a_folder_that_is_gone_is_an_error_and_no_empty_answer(project, folder, 
 def test_ending_while_a_project_is_indexed_logs_no_bug(registry, folder, caplog):
     write(folder, {f"d/{number}.py": f"def f{number}(): pass\n" for number in range(600)})
     project = registry.add(str(folder))
-    until(lambda: project.queue.symbols.pending)
+    until(lambda: project.indexing.derivation.symbols.pending)
     registry.close()
     assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
 
@@ -122,8 +122,8 @@ def test_a_project_opened_again_while_it_is_removed_keeps_its_index(registry, fo
     second = registry.add(str(folder))  # as a call of a session that goes on does
     assert second is not first
     slow_listing.set()
-    until(lambda: second.queue.first_pass_done)
-    assert second.queue.problem is None
+    until(lambda: second.indexing.first_pass_done)
+    assert second.indexing.problem is None
     assert os.path.exists(second.database.path)
 
 

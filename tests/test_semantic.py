@@ -100,7 +100,7 @@ def view(project, folder):
     write(folder, TREE)
     ready(project)
     project.files_now()
-    until(lambda: not project.queue.chunks.pending and not project.table.without_content)
+    until(lambda: not project.indexing.derivation.chunks.pending and not project.table.without_content)
     return View(project)
 
 
@@ -296,7 +296,7 @@ def test_before_the_first_pass_a_scope_that_is_done_answers_and_others_say_how_f
         held.let()  # their symbols
         until(lambda: held.kept)
         held.let(lambda job: b"done" in job.path)
-        until(lambda: len(project.queue.chunks.pending) == 1)
+        until(lambda: len(project.indexing.derivation.chunks.pending) == 1)
         assert paths(concept(view, "read a CSV file", target_paths=["done"])) == ["done/a.py"]
         early = concept(view, "read a CSV file")
         assert early["status"] == "embeddings_not_ready"

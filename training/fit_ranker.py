@@ -139,9 +139,9 @@ def opened(queries, home):
             programs=find_programs(),
         )
         project.open()
-        while not project.queue.chunks_ready:
-            if project.queue.problem:
-                raise SystemExit(project.queue.problem)
+        while not project.indexing.chunks_ready:
+            if project.indexing.problem:
+                raise SystemExit(project.indexing.problem)
             time.sleep(0.1)
         yield project, of_repository
         project.close()

@@ -62,14 +62,14 @@ class SemanticQuery:
         self.project = call.view.project
         self.scope = scope
         self.stale = self.project.files_now()
-        self.missing = self.project.chunks_now(scope, call.stop)
+        self.missing = self.project.readiness.chunks_now(scope, call.stop)
         self._takes = takes
         self._lookup = ElementLookup(call)
         self._moved = 0
 
     def not_ready(self) -> str | None:
         """Why nothing can be answered yet."""
-        if not self.missing or self.project.queue.chunks_ready:
+        if not self.missing or self.project.indexing.chunks_ready:
             return None
         progress = self.progress()
         return (
@@ -78,7 +78,7 @@ class SemanticQuery:
         )
 
     def progress(self) -> dict[str, Any]:
-        return self.project.progress(self.project.queue.chunks)
+        return self.project.readiness.progress(self.project.indexing.derivation.chunks)
 
     def ask(self, text: str, limit: int) -> Iterator[Answer]:
         """The best chunk of each file, then more of them; best first, lazily; scores never rise."""

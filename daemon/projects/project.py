@@ -10,14 +10,14 @@ import hashlib
 import logging
 import os
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.indexing.chosen_model import ProjectModel
+from ctxd.daemon.indexing.indexable import Indexable
+from ctxd.daemon.indexing.readiness import Readiness
 from ctxd.daemon.indexing.thread import IndexingThread
 from ctxd.daemon.indexing.watcher import Watcher
-from ctxd.daemon.projects.chosen_model import ProjectModel
-from ctxd.indexer import languages
 from ctxd.indexer.files.file_table import FileTable
 from ctxd.indexer.files.git import common_folder_of, git_folder_of, is_worktree_of
 from ctxd.indexer.files.scope import ScopeCounter
@@ -30,25 +30,13 @@ from ctxd.indexer.text.text_search import TextSearch
 from ctxd.indexer.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from ctxd.daemon.edits.editor import Editor
-    from ctxd.daemon.indexing.stage import Stage
     from ctxd.daemon.indexing.workers import WorkerPool
     from ctxd.daemon.projects.config import Settings
     from ctxd.indexer.database import Database
-    from ctxd.indexer.files.file_table import Content, File
-    from ctxd.indexer.files.scope import Scope
-    from ctxd.indexer.languages import Language
     from ctxd.indexer.programs import Programs
 
 logger = logging.getLogger(__name__)
-
-_MIB = 1024 * 1024
-_WAIT_STEP_SECONDS = 0.05
-_RANKING_WAIT_SECONDS = 0.5
-_VECTORS_WAIT_SECONDS = 2.0
-_VECTORS_WAITED_FOR = 8  # files: more take longer than anybody waits
 
 
 class Project:
@@ -79,7 +67,8 @@ class Project:
         self.lock = threading.RLock()
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
-        self.watcher = Watcher(self.table, self.walker, on_dirty=self._wake, watches_max=settings.watches_max)
+        wake = threading.Event()
+        self.watcher = Watcher(self.table, self.walker, on_dirty=wake.set, watches_max=settings.watches_max)
         self.model = ProjectModel(settings.model, database, embedders, models)
         self.writer = Writer(database, root, self.model.built_in, self.model.other)
         self.counter = ScopeCounter(self.table, self.lock)
@@ -87,7 +76,24 @@ class Project:
         self.names = FileSearch(root, self.table, self.lock, programs)
         self.symbols = SymbolSearch(root, database, self.table, self.lock, self.counter)
         self.semantic = SemanticSearch(database, self.table, self.lock, self.symbols, self.names)
-        self.queue = IndexingThread(self)  # pyright: ignore[reportArgumentType] - one class, seen by two paths
+        self.indexable = Indexable(
+            root=root,
+            settings=settings,
+            lock=self.lock,
+            wake=wake,
+            settled=threading.Condition(self.lock),
+            table=self.table,
+            watcher=self.watcher,
+            database=database,
+            writer=self.writer,
+            model=self.model,
+            text=self.text,
+            symbols=self.symbols,
+            workers=workers,
+            embedders=embedders,
+        )
+        self.indexing = IndexingThread(self.indexable)
+        self.readiness = Readiness(self.indexing)
         self.scanned = threading.Event()
         self._after: threading.Thread | None = None
         self._closing = False
@@ -104,7 +110,7 @@ class Project:
         self.watcher.stop()
         if self._opener.ident is not None:
             self._opener.join()
-        self.queue.close()
+        self.indexing.close()
         with self.lock:
             self.watcher.close()
 
@@ -118,36 +124,19 @@ class Project:
                 if self._closing:
                     return
                 for content in self.table.contents.values():
-                    self.queue.note_content(content)
+                    self.indexing.derivation.note(content)
                 chunked = [content for content in self.table.contents.values() if content.chunks == "chunked"]
                 self.model.loaded(sum(content.embedded for content in chunked), len(chunked))
             logger.info(
                 "%s: %d files, %d to index", os.fsdecode(self.root), len(self.table), len(self.table.without_content)
             )
-            self.queue.start()
+            self.indexing.start()
             self.scanned.set()
             self.database.shrink()
-            self.queue.probe()
+            self.text.note_plain_files(self.indexing.is_closing)
         except Exception:
             logger.exception("opening %s", os.fsdecode(self.root))
-            self.queue.problem = "the project could not be opened, see `ctxd logs`; then `ctxd restart`"
-
-    def _wake(self) -> None:
-        self.queue.wake.set()
-
-    def may_index(self) -> bool:
-        """Whether the project is small enough to be indexed without asking."""
-        return self.too_large() is None
-
-    def too_large(self) -> str | None:
-        files = len(self.table)
-        if files > self.settings.index_files_max:
-            return f"{files} files are more than index_files_max ({self.settings.index_files_max}); raise it in the settings"
-        # Summing 80,000 sizes costs 4 ms: only where the number of files makes the sum doubtful at all.
-        size = sum(file.size for file in self.table.without_content) // _MIB
-        if size > self.settings.index_mib_max:
-            return f"{size} MiB to index are more than index_mib_max ({self.settings.index_mib_max}); raise it in the settings"
-        return None
+            self.indexing.problem = "the project could not be opened, see `ctxd logs`; then `ctxd restart`"
 
     def left_out(self, path: bytes) -> str | None:
         """Why a path on disk that a caller names is not searched: "secret", "ignored", or None where it is."""
@@ -182,129 +171,13 @@ class Project:
             }
         return None
 
-    def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
-        """Wait until every file of the scope has its symbols, for at most `symbols_wait_ms`; return how many have not."""
-        queue = self.queue
-
-        def require(missing: list[Content]) -> None:
-            queue.symbols.require(missing)
-
-        return self._made_now(
-            queue.symbols, require, lambda: queue.first_pass_done, languages.parsed_language_of, scope, stop
-        )
-
-    def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
-        """As `symbols_now`, of chunks and their vectors."""
-        queue = self.queue
-
-        def require(missing: list[Content]) -> None:
-            queue.symbols.require(content for content in missing if content.symbols == "pending")
-            queue.chunks.require(missing)
-
-        missing = self._made_now(
-            queue.chunks, require, lambda: queue.chunks_ready, languages.chunked_language_of, scope, stop
-        )
-        if not missing:
-            self._other_vectors_now(scope, stop)
-        return missing
-
-    def _other_vectors_now(self, scope: Scope, stop: Callable[[], bool]) -> None:
-        """Give the other model a moment where a few files have just changed: by their words alone they would come after all others."""
-        queue = self.queue
-        end = time.monotonic() + _VECTORS_WAIT_SECONDS
-        with queue.settled:
-            while self.model.complete and self.model.problem is None and time.monotonic() < end and not stop():
-                missing = [
-                    content
-                    for content in queue.vectors.pending.values()
-                    if any(scope.contains(file.path) for file in content.files)
-                ]
-                if not 0 < len(missing) <= _VECTORS_WAITED_FOR:
-                    break
-                queue.vectors.require(missing)
-                queue.wake.set()
-                queue.settled.wait(_WAIT_STEP_SECONDS)
-
-    def _made_now(
-        self,
-        stage: Stage,
-        require: Callable[[list[Content]], None],
-        is_ready: Callable[[], bool],
-        language_of: Callable[[bytes], Language | None],
-        scope: Scope,
-        stop: Callable[[], bool],
-    ) -> int:
-        queue = self.queue
-        end = time.monotonic() + self.settings.symbols_wait_ms / 1000
-        with queue.settled:
-            while True:
-                unknown = self._unknown(self.table.without_content, language_of, scope)
-                missing = [
-                    content
-                    for content in stage.pending.values()
-                    if any(scope.contains(file.path) for file in content.files)
-                ]
-                if not (unknown or missing) or not is_ready():
-                    break
-                if stop() or time.monotonic() > end or queue.problem is not None:
-                    break
-                require(missing)
-                queue.wake.set()
-                queue.settled.wait(_WAIT_STEP_SECONDS)
-        return unknown + len(missing)
-
-    def ranked_now(self, stop: Callable[[], bool]) -> None:
-        """Wait until the elements are ranked anew, where that is to be done at once: the order of a large project may be of minutes ago."""
-        queue = self.queue
-        end = time.monotonic() + _RANKING_WAIT_SECONDS
-        with queue.settled:
-            while queue.unranked and queue.rank_at < end and time.monotonic() < end and not stop():
-                queue.wake.set()
-                queue.settled.wait(_WAIT_STEP_SECONDS)
-
-    def waiting_for_symbols(self, files: Iterable[File], scope: Scope) -> int:
-        """How many of `files` belong to the scope and may get symbols. Call under the project's lock."""
-        return self._unknown(files, languages.parsed_language_of, scope)
-
-    def waiting_for_chunks(self, files: Iterable[File], scope: Scope) -> int:
-        """Likewise, chunks."""
-        return self._unknown(files, languages.chunked_language_of, scope)
-
-    def _unknown(self, files: Iterable[File], language_of: Callable[[bytes], Language | None], scope: Scope) -> int:
-        return sum(
-            language_of(file.path) is not None and not self.queue.has_given_up(file) and scope.contains(file.path)
-            for file in files
-        )
-
-    def without_outline(self, scope: Scope) -> dict[str, int]:
-        """Files of the scope that are in a language of ours but have no symbols, counted by reason."""
-        counted: dict[str, int] = {}
-        with self.lock:
-            for content in self.queue.without_outline.values():
-                for file in content.files:
-                    if languages.parsed_language_of(file.path) is not None and scope.contains(file.path):
-                        counted[content.symbols] = counted.get(content.symbols, 0) + 1
-        return counted
-
-    def progress(self, stage: Stage | None = None) -> dict[str, Any]:
-        """Of the first pass, up to a stage or to its end: `{done, total, eta_seconds}` in files."""
-        table, queue = self.table, self.queue
-        total = len(table)
-        if queue.chunks_ready or (stage is queue.symbols and queue.first_pass_done):
-            return {"done": total, "total": total, "eta_seconds": 0}
-        left = len(stage.pending) if stage else (len(queue.symbols.pending) + len(queue.chunks.pending)) / 2
-        done = max(0, int(total - left) - len(table.without_content) + queue.given_up)
-        elapsed = time.monotonic() - queue.started_at
-        eta = round(elapsed / done * (total - done)) if done > total // 100 else None
-        return {"done": done, "total": total, "eta_seconds": eta}
-
     def model_status(self) -> dict[str, Any]:
         """The project's entry in `ctxd model status --json`: which model is wanted, which answers, how far it is, what is wrong."""
-        model, queue = self.model, self.queue
+        model, indexing = self.model, self.indexing
         answering = model.answering()
         counts = self.semantic.counts(answering)
         total = sum(content.chunks == "chunked" for content in list(self.table.contents.values()))
-        done = total - len(queue.vectors.pending) if model.other else total
+        done = total - len(indexing.derivation.vectors.pending) if model.other else total
         progress = {
             "done": max(0, done),
             "total": total,
@@ -317,7 +190,7 @@ class Project:
             "dimension": answering.dimension if answering is not None else None,
             "chunks": counts["chunks"],
             "embedded": counts["embedded"],
-            "progress": progress if queue.chunks_ready else self.progress(),
+            "progress": progress if indexing.chunks_ready else self.readiness.progress(),
             "problem": model.problem,
         }
 
@@ -340,20 +213,22 @@ class Project:
         )
 
     def _status(self, health: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
-        scanned = self.scanned.is_set()
+        scanned, derivation = self.scanned.is_set(), self.indexing.derivation
         problems = [str(problem) for problem in health.pop("problems")]
-        too_large = self.too_large() if scanned else None
+        too_large = self.indexable.too_large() if scanned else None
         problems += [
-            problem for problem in (self.queue.problem, self.database.problem, too_large, self.model.problem) if problem
+            problem
+            for problem in (self.indexing.problem, self.database.problem, too_large, self.model.problem)
+            if problem
         ]
         if self.watcher.missing:
             problems.append(not_there(os.fsdecode(self.root)))
             state = "missing"
-        elif self.queue.problem or too_large or not health["healthy"]:
+        elif self.indexing.problem or too_large or not health["healthy"]:
             state = "degraded"
         elif not scanned:
             state = "scanning"
-        elif not self.queue.chunks_ready:
+        elif not self.indexing.chunks_ready:
             state = "indexing"
         else:
             state = "ready"
@@ -365,14 +240,14 @@ class Project:
             "occurrences": counts["occurrences"],
             "chunks": counts["chunks"],
             "embedded": counts["embedded"],
-            "progress": self.progress(),
+            "progress": self.readiness.progress(),
             "pending": len(self.table.without_content)
-            + max(len(self.queue.symbols.pending), len(self.queue.chunks.pending)),
+            + max(len(derivation.symbols.pending), len(derivation.chunks.pending)),
             "failed_files": counts["failed"],
             "watch": health,
             "model": self.model.specification,
             "database_bytes": self.database.bytes_on_disk(),
-            "text_ready": self.queue.text_ready,
+            "text_ready": self.indexing.text_ready,
             "problems": problems,
         }
 

@@ -168,7 +168,7 @@ class Registry:
             projects = list(self.projects.values())
         for project in projects:
             project.model.retry()
-            project.queue.wake.set()
+            project.indexable.wake.set()
 
     def close(self) -> None:
         with self._lock:

@@ -71,7 +71,7 @@ def _of_file(
     reason = "hidden" if is_hidden(file.path) else None
     symbols = None
     if content is None:
-        if project.queue.has_given_up(file):
+        if project.indexing.has_given_up(file):
             reason = "unreadable"
         else:
             notes = ["not indexed yet: a search reads the file itself", *notes]

@@ -99,8 +99,8 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
         raise ToolError(f"{params.path!r} is a file", "Name a folder; read_code_element reads files")
     stale = project.files_now()
     scope = view.scope((folder,))
-    missing = project.symbols_now(scope, call.stop)
-    is_ready = project.queue.first_pass_done
+    missing = project.readiness.symbols_now(scope, call.stop)
+    is_ready = project.indexing.first_pass_done
     with project.lock:
         files = list(scope.files(project.table))
     overview = Overview(project.root, folder, files, params.depth)
@@ -110,7 +110,7 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
     keys: list[dict[str, Any]] = []
     used = 0
     if is_ready:
-        project.ranked_now(call.stop)
+        project.readiness.ranked_now(call.stop)
         for one in project.symbols.key_elements(scope, KEY_ELEMENTS_MAX):
             shown = _key_element(view.shown(one.path), one)
             if used + size_of(shown) > room // _KEY_SHARE:

@@ -213,9 +213,9 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     project = call.view.project
     scope = call.view.scope(tuple(map(call.view.resolve, params.target_paths or ())))
     stale = project.files_now()
-    missing = project.symbols_now(scope, call.stop)
-    if missing and not project.queue.first_pass_done:
-        progress = project.progress(project.queue.symbols)
+    missing = project.readiness.symbols_now(scope, call.stop)
+    if missing and not project.indexing.first_pass_done:
+        progress = project.readiness.progress(project.indexing.derivation.symbols)
         return {
             "status": "indexing_required",
             "occurrences": [],
@@ -262,7 +262,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         else:
             stopped = call.stop()
         with project.lock:
-            changed = project.waiting_for_symbols(noted, scope)
+            changed = project.readiness.waiting_for_symbols(noted, scope)
     if changed and not stale:
         stale = {"pending_files": changed, "reason": "files were written while their symbols were looked up"}
     result: dict[str, Any] = {
@@ -271,7 +271,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
         "occurrence_count": page.total,
         **page.tail(stopped=stopped, timed_out=call.timed_out()),
     }
-    left_out = project.without_outline(scope)
+    left_out = project.readiness.without_outline(scope)
     if not page.results or left_out:
         result["coverage"] = project.symbols.coverage(scope, language, left_out)
     if stale:

@@ -298,12 +298,12 @@ def code_vectorization_status(call: Call, _params: StatusParams) -> dict[str, An
                 language = languages.chunked_language_of(file.path)
                 name = language_name(language.name if language is not None else "")
                 by_language[name] = by_language.get(name, 0) + chunks
-    status = "ready" if project.queue.chunks_ready else "indexing"
+    status = "ready" if project.indexing.chunks_ready else "indexing"
     if model.specification == embedding.NONE:
         status = "disabled"
     elif model.problem is not None and status == "ready":
         status = "error"
-    elif project.queue.vectors.pending and not model.complete:
+    elif project.indexing.derivation.vectors.pending and not model.complete:
         status = "indexing"
     return {
         "success": True,

@@ -11,6 +11,7 @@ import bisect
 import heapq
 import itertools
 import logging
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -153,6 +154,29 @@ class TextSearch:
         files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=search.binary)
         skipped = Counter(binary=binary) + search.skipped
         return {"files_searched": max(0, files - skipped.total()), "skipped": dict(skipped)}
+
+    def note_plain_files(self, stop: Callable[[], bool]) -> None:
+        """Find out which files are plain, so that a program may narrow them while there is no index (1.5 s for 78,000 files)."""
+        rg, grep_ = self.programs.rg, self.programs.grep
+        with self.lock:
+            versions = {file.path: file.version for file in self.table.without_content}
+        if len(versions) < NARROWED_FILES_MIN:
+            return
+        try:
+            if rg is not None:
+                odd = ripgrep.files_not_plain(rg, self.root, list(versions), stop)
+            elif grep_ is not None:
+                odd = grep.files_not_plain(grep_, self.root, list(versions), stop)
+            else:
+                return
+        except ProgramFailed as error:
+            logger.info("no program could look at the files of %s: %s", os.fsdecode(self.root), error)
+            return
+        with self.lock:
+            for path, version in versions.items():
+                file = self.table.files.get(path)
+                if file is not None and path not in odd and file.version == version:
+                    file.plain_version = version
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
         # Order matters: noted before the index is asked. A file indexed in between is then in the first set, where the other
