@@ -8,6 +8,8 @@ import pytest
 from ctxd.daemon.indexing.workers import WorkerPool
 from projects import opened
 
+KEPT = {"CTXD_HOME", "CTXD_WATCHES_MAX"}  # a run of all tests without inotify sets the second one
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
@@ -15,7 +17,7 @@ def home(tmp_path, monkeypatch):
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("CTXD_HOME", str(folder))
-    for name in [name for name in os.environ if name.startswith("CTXD_") and name != "CTXD_HOME"]:
+    for name in [name for name in os.environ if name.startswith("CTXD_") and name not in KEPT]:
         monkeypatch.delenv(name)
     return folder
 

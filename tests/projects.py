@@ -1,15 +1,24 @@
-"""Projects for tests, opened in this process with the real database, watcher and workers."""
+"""Projects for tests, opened in this process with the real database, watcher and workers.
+
+What a machine may lack is decided here: a test that needs it is skipped with the reason, and no other one is.
+"""
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
+
+import pytest
 
 from ctxd.daemon.edits.editor import Editor
 from ctxd.daemon.projects.config import Settings
 from ctxd.daemon.projects.project import Project
 from ctxd.indexer.database import Database
 from ctxd.indexer.programs import find_programs
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+WATCHES_MAX = int(os.environ.get("CTXD_WATCHES_MAX", "100000"))  # 0: the whole run is without inotify
 
 
 def write(folder, files):
@@ -28,7 +37,7 @@ def opened(folder, home, workers, *, embedders=None, **settings):
         os.fsencode(os.path.realpath(folder)),
         database,
         workers,
-        Settings(**settings),
+        Settings(**{"watches_max": WATCHES_MAX} | settings),
         matchers=workers,
         embedders=embedders or workers,
         editor=Editor(str(home / "edits")),
@@ -58,6 +67,13 @@ def until(condition, seconds=30.0):
 def ready(project):
     until(lambda: project.indexing.chunks_ready)
     return project
+
+
+def make_repository(folder):
+    """An empty git repository, made without git."""
+    for name in ("objects", "refs/heads", "info"):
+        (folder / ".git" / name).mkdir(parents=True)
+    write(folder / ".git", {"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\trepositoryformatversion = 0\n"})
 
 
 def git(folder, *arguments):

@@ -9,6 +9,7 @@ from ctxd.indexer.decode import as_utf8, decode
 from ctxd.indexer.documents.draft import Draft, DraftError, spliced
 from ctxd.indexer.documents.unified_diff import Change, unified_diff
 from edits import hostile, patched, random_changes
+from projects import needs_git
 
 
 def edited(data, old, new):
@@ -117,6 +118,8 @@ def _encoded(source, text):
     return text.decode().encode(source.encoding)
 
 
+@needs_git
+@needs_git
 def test_the_diff_is_one_that_patch_takes(tmp_path):
     lines = [b"line %d\n" % n for n in range(40)]
     old = b"".join(lines)

@@ -249,7 +249,6 @@ def test_a_busy_endpoint_is_asked_again(endpoint, monkeypatch):
     model = endpoint_model.EndpointModel("letters")
     endpoint.planned = [(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.01"}), (503, b"", {})]
     assert model.encode(["abc"]).shape == (1, 26)
-    monkeypatch.setattr(endpoint_model, "_PATIENCE_SECONDS", 0.05)
     endpoint.planned = [(429, b"", {"Retry-After": "60"})]
     assert "rate limit" in refused(model.encode, ["abc"])
 
@@ -268,7 +267,7 @@ def test_a_busy_endpoint_is_asked_again(endpoint, monkeypatch):
     ],
 )
 def test_what_an_endpoint_does_wrong_is_told_without_the_key(endpoint, monkeypatch, planned, told):
-    monkeypatch.setattr(endpoint_model, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(endpoint_model, "_FIRST_PAUSE_SECONDS", 60)  # above its patience: not asked again
     model = endpoint_model.EndpointModel("letters")
     endpoint.planned = [planned]
     assert told in refused(model.encode, ["abc"])

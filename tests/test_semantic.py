@@ -19,7 +19,7 @@ from ctxd.indexer.meaning import embedding
 from ctxd.indexer.meaning.chunk_rows import stored_models
 from ctxd.indexer.meaning.semantic_ranking import FEATURES, Evidence, Question, features, scores
 from ctxd.indexer.meaning.vectors import KEPT_BYTES, NARROWED, VectorIndex
-from projects import git, opened, ready, until, write
+from projects import git, needs_git, opened, ready, until, write
 
 READ_CSV = '''import csv
 
@@ -338,6 +338,7 @@ def test_a_renamed_and_a_copied_file_are_found_and_not_embedded_again(view, fold
     assert embedded_rows(view.project) == before
 
 
+@needs_git
 def test_a_branch_switch_and_a_second_worktree_embed_nothing_again(folder, home, workers, tmp_path):
     write(folder, {"a.py": READ_CSV, "b.py": LOGIN})
     git(folder, "init")

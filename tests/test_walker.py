@@ -13,8 +13,7 @@ from ctxd.indexer.files import walker as walker_module
 from ctxd.indexer.files.git import Git, GitError, git_folder_of, make_empty_repository
 from ctxd.indexer.files.ignore import IgnoreFile, read_ignore_file
 from ctxd.indexer.files.walker import Walker, stamp_of
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+from projects import needs_git
 
 
 @pytest.fixture

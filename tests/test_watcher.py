@@ -22,9 +22,9 @@ from ctxd.indexer.files.file_table import Content, FileTable
 from ctxd.indexer.files.ignore import IgnoreFile
 from ctxd.indexer.files.secret_names import is_secret
 from ctxd.indexer.files.walker import Walker, stamp_of
+from projects import WATCHES_MAX, needs_git
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+needs_inotify = pytest.mark.skipif(sys.platform != "linux" or not WATCHES_MAX, reason="a run without inotify")
 SETTLED_SECONDS_MAX = 30
 
 
@@ -47,7 +47,7 @@ def watch(tmp_path):
     """Start a watcher of a folder; all are closed at the end."""
     started = []
 
-    def start(root, on_dirty=lambda: None, table=None, watches_max=100_000):
+    def start(root, on_dirty=lambda: None, table=None, watches_max=WATCHES_MAX):
         walker = Walker(root, scratch=str(tmp_path / "scratch"))
         watcher = Watcher(FileTable() if table is None else table, walker, on_dirty=on_dirty, watches_max=watches_max)
         started.append(watcher)

@@ -363,15 +363,15 @@ def _in_directive(text: bytes, byte: int) -> bool:
     return line.startswith((b"#", b"*", b"//", b"/*"))
 
 
-_MACRO = re.compile(rb"#[ \t]*define\b[^\n\\]*+(?:\\(?s:.)[^\n\\]*+)*+")
-_COMMENTS_AT_END = re.compile(rb"(?:/\*(?:[^*]|\*(?!/))*+\*/\s*|//[^\n]*(?:\n\s*|\Z))+\Z")
+_MACRO = re.compile(rb"#[ \t]*define\b[^\n\\]*+(?>\\(?s:.)[^\n\\]*+)*+")
+_COMMENTS_AT_END = re.compile(rb"(?:/\*(?>[^*]|\*(?!/))*+\*/\s*|//[^\n]*(?:\n\s*|\Z))+\Z")
 _BLOCK_COMMENT = re.compile(rb"/\*(?s:.*?)\*/")
 
 # Conditional branches.
 
 _DIRECTIVE = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _BRACE_OR_OPAQUE = re.compile(
-    rb"/\*(?s:.*?)\*/|//[^\n]*|#[ \t]*define\b[^\n\\]*+(?:\\(?s:.)[^\n\\]*+)*+|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]"
+    rb"/\*(?s:.*?)\*/|//[^\n]*|#[ \t]*define\b[^\n\\]*+(?>\\(?s:.)[^\n\\]*+)*+|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){1,8}'|[{}]"
 )
 
 

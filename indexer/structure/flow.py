@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.structure import Sections
 
-STRING = rb"\"(?:[^\"\\\n]++|\\(?s:.))*+\"?|'(?:[^'\\\n]++|\\(?s:.))*+'?"
+STRING = rb"\"(?>[^\"\\\n]++|\\(?s:.))*+\"?|'(?>[^'\\\n]++|\\(?s:.))*+'?"
 """A quoted text, which ends with its line where nothing ends it."""
 
 

@@ -119,10 +119,10 @@ _SIMPLE_NAME = re.compile(rb"[^][]++")
 _KEY = re.compile(
     rb"(?P<name>(?:[^\s=:(){}<>\"]++(?=:(?!//))|[^\s=:(){}<>\"][^=:(){}<>\"]*+(?==|:(?:[ \t\r]|\Z))))(?P<mark>[=:])[ \t]*+"
 )
-_PROPERTY = re.compile(rb"(?P<name>(?:[^\s=:\\]++|\\.)++)(?:[ \t\f]*+(?P<mark>[=:]))?+[ \t\f]*+")
+_PROPERTY = re.compile(rb"(?P<name>(?>[^\s=:\\]++|\\.)++)(?>[ \t\f]*+(?P<mark>[=:]))?+[ \t\f]*+")
 _VARIABLE = re.compile(rb"(?:export[ \t]++)?(?P<name>[\w.-]++)[ \t]*+(?P<mark>=)[ \t]*+")
 _QUOTED = {
-    b'"': re.compile(rb"\"(?:[^\"\\]++|\\(?s:.))*+\""),
+    b'"': re.compile(rb"\"(?>[^\"\\]++|\\(?s:.))*+\""),
     b"'": re.compile(rb"'[^']*+'"),
     b"`": re.compile(rb"`[^`]*+`"),
 }

@@ -19,6 +19,6 @@ def _names_of(word: bytes) -> tuple[str, ...]:
 
 
 _TOKENS = re.compile(
-    rb"(?P<word>%b|(?:[^\s{}\[\]:,\"'/]++|/(?![/*]))++)|(?P<pair>:)|(?P<comma>,)|(?P<open>[{\[])|(?P<close>[}\]])"
+    rb"(?P<word>%b|(?>[^\s{}\[\]:,\"'/]++|/(?![/*]))++)|(?P<pair>:)|(?P<comma>,)|(?P<open>[{\[])|(?P<close>[}\]])"
     rb"|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)" % STRING
 )

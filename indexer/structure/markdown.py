@@ -157,12 +157,12 @@ _TICKS = re.compile(r"`+")
 _ATTRIBUTE = re.compile(r"\s+([A-Za-z_:][\w.:-]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'=<>`]+)))?")
 _ELEMENT = (
     r"(?P<comment><!--)|<(?P<tag>[A-Za-z][A-Za-z0-9-]*)"
-    r"(?P<attributes>(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*+)\s*/?>"
+    r"(?P<attributes>(?>\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*+)\s*/?>"
 )
 _MARKUP = re.compile(rf"\\[!-/:-@\[-`{{-~]|(?P<ticks>`+)|{_ELEMENT}")
 _HTML = re.compile(rf"(?P<ticks>(?!))|{_ELEMENT}")
 _FRONTMATTER = re.compile(
-    rb"\+\+\+[ \t]*+\n|---[ \t]*+\n(?=(?:[ \t]*+(?:#[^\n]*+)?\n)*+[\w\"'][^\n:]*+:(?:[ \t\n]|\Z))"
+    rb"\+\+\+[ \t]*+\n|---[ \t]*+\n(?=(?>[ \t]*+(?:#[^\n]*+)?\n)*+[\w\"'][^\n:]*+:(?:[ \t\n]|\Z))"
 )
 _FRONTMATTER_END = {
     "toml": re.compile(rb"^\+\+\+[ \t]*+(?:\n|\Z)", re.MULTILINE),

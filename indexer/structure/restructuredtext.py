@@ -131,10 +131,10 @@ _SURE_CHARACTERS = 4
 _BORDERS_MAX = 2
 _ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1*+[ \t\r]*+")
 _BORDER = re.compile(rb"=++[ =]*+\Z")
-_TABLE = re.compile(rb"=++(?: ++=++)++ *+\Z")
+_TABLE = re.compile(rb"=++(?> ++=++)++ *+\Z")
 _NUMBER = rb"\(?(?:[0-9]++|#|[a-zA-Z]|[ivxlcdmIVXLCDM]++)[.)](?: |\Z)"
 _NUMBERED = re.compile(_NUMBER)
 _MARKED = re.compile(
-    rb"(?:[-+*]|\xe2\x80\xa2|\xe2\x80\xa3|\xe2\x81\x83|\.\.|__|\||>>>)(?: |\Z)|:(?![: ])(?:[^:\\]++|\\.|:(?! |\Z|`))*+(?<! ):(?: |\Z)|\+-[-+]++-\+ *\Z|"
+    rb"(?:[-+*]|\xe2\x80\xa2|\xe2\x80\xa3|\xe2\x81\x83|\.\.|__|\||>>>)(?: |\Z)|:(?![: ])(?>[^:\\]++|\\.|:(?! |\Z|`))*+(?<! ):(?: |\Z)|\+-[-+]++-\+ *\Z|"
     + _NUMBER
 )

@@ -96,20 +96,20 @@ def _end_of_line(text: bytes, at: int) -> int:
 
 
 _PARTS_MAX = 64  # no person nests so deep; every table is compared with all those above it
-_QUOTED = rb"\"(?:[^\"\\\n]++|\\.)*+\"|'[^'\n]*+'"
+_QUOTED = rb"\"(?>[^\"\\\n]++|\\.)*+\"|'[^'\n]*+'"
 _WORD = rb"(?:%b|[A-Za-z0-9_\-\x80-\xff]++)" % _QUOTED
-_DOTTED = rb"%b(?:[ \t]*+\.[ \t]*+%b)*+" % (_WORD, _WORD)
+_DOTTED = rb"%b(?>[ \t]*+\.[ \t]*+%b)*+" % (_WORD, _WORD)
 _PART = re.compile(_WORD)
-_BETWEEN = re.compile(rb"(?:[ \t\r\n]++|#[^\n]*+)*+")
+_BETWEEN = re.compile(rb"(?>[ \t\r\n]++|#[^\n]*+)*+")
 _HEADER = re.compile(rb"\[\[?[ \t]*+(?P<key>%b)[ \t]*+\]\]?[ \t\r]*+(?=#|\n|\Z)" % _DOTTED)
 _KEY = re.compile(rb"(?P<key>%b)[ \t]*+=[ \t]*+" % _DOTTED)
 _STRING_VALUE = re.compile(_QUOTED)
 _LONG = {
     # Up to two quotes may stand before the three that end it.
-    quote: re.compile(rb"%b(?:%b|%b{1,2}+(?!%b))*+(?P<end>%b{3,5}+)?" % (quote, other, quote[:1], quote[:1], quote[:1]))
+    quote: re.compile(rb"%b(?>%b|%b{1,2}+(?!%b))*+(?P<end>%b{3,5}+)?" % (quote, other, quote[:1], quote[:1], quote[:1]))
     for quote, other in ((b'"""', rb"[^\"\\]++|\\(?s:.)"), (b"'''", rb"[^']++"))
 }
 _TOKENS = re.compile(
-    rb"(?P<word>\"\"\"(?:[^\"\\]++|\\(?s:.)|\"{1,2}+(?!\"))*+\"{3,5}+|'''(?:[^']++|'{1,2}+(?!'))*+'{3,5}+|%b|[^\s{}\[\],=#\"']++)"
+    rb"(?P<word>\"\"\"(?>[^\"\\]++|\\(?s:.)|\"{1,2}+(?!\"))*+\"{3,5}+|'''(?>[^']++|'{1,2}+(?!'))*+'{3,5}+|%b|[^\s{}\[\],=#\"']++)"
     rb"|(?P<pair>=)|(?P<comma>,)|(?P<open>[{\[])|(?P<close>[}\]])|#[^\n]*+" % _DOTTED
 )

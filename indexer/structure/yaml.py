@@ -225,16 +225,16 @@ _KEY_BYTES_MAX = 1024  # YAML's own limit for a key without a mark
 _BLANKS = re.compile(rb"[ \t\r]*+")
 _MARK = re.compile(rb"(?:---|\.\.\.)(?=[ \t\r]|\Z)")
 _INDICATOR = re.compile(rb"([-?:])(?:[ \t\r]++|\Z)")
-_PROPERTIES = re.compile(rb"(?:[&!][^\s,\[\]{}]*+(?:[ \t\r]++|\Z))*+")
-_QUOTED_KEY = re.compile(rb"(\"(?:[^\"\\\n]++|\\.)*+\"|'(?:[^'\n]++|'')*+')[ \t]*+:(?=[ \t\r]|\Z)")
+_PROPERTIES = re.compile(rb"(?>[&!][^\s,\[\]{}]*+(?:[ \t\r]++|\Z))*+")
+_QUOTED_KEY = re.compile(rb"(\"(?>[^\"\\\n]++|\\.)*+\"|'(?>[^'\n]++|'')*+')[ \t]*+:(?=[ \t\r]|\Z)")
 _PLAIN_START = re.compile(rb"[^\s,\[\]{}#&!|>@`\"'%]")
 _COLON = re.compile(rb":(?=[ \t\r]|\Z)")
 _COMMENT = re.compile(rb"(?<=[ \t\r])#")
 _BLOCK_SCALAR = re.compile(rb"([|>][-+0-9]{0,2})[ \t\r]*+(?:#.*)?\Z")
-_STRINGS = {ord('"'): re.compile(rb"\"(?:[^\"\\]++|\\(?s:.))*+\""), ord("'"): re.compile(rb"'(?:[^']++|'')*+'")}
+_STRINGS = {ord('"'): re.compile(rb"\"(?>[^\"\\]++|\\(?s:.))*+\""), ord("'"): re.compile(rb"'(?>[^']++|'')*+'")}
 # A plain word goes on over blanks, and a colon or a hash within it is part of it.
 _TOKENS = re.compile(
-    rb"(?P<word>\"(?:[^\"\\]++|\\(?s:.))*+\"|'(?:[^']++|'')*+'"
-    rb"|[^\s,\[\]{}#:\"'](?:[^\s,\[\]{}:]++|:(?![\s,\[\]{}]|\Z)|[ \t]++(?![#\s,\[\]{}]))*+)"
+    rb"(?P<word>\"(?>[^\"\\]++|\\(?s:.))*+\"|'(?>[^']++|'')*+'"
+    rb"|[^\s,\[\]{}#:\"'](?>[^\s,\[\]{}:]++|:(?![\s,\[\]{}]|\Z)|[ \t]++(?![#\s,\[\]{}]))*+)"
     rb"|(?P<pair>:)|(?P<comma>,)|(?P<open>[{\[])|(?P<close>[}\]])|#[^\n]*+"
 )
