@@ -226,7 +226,7 @@ def test_an_answer_says_which_files_took_too_long_and_has_all_others(project, fo
     found = call(project, "search_text_pattern", seconds=2.0, **arguments)
     assert [(m["file_path"], m["line_number"]) for m in found["matches"]] == [("a.py", 2), ("b.py", 1)]
     assert (found["timed_out"], found["total_is_exact"]) == (True, False)
-    assert found["coverage"] == {"files_searched": 2, "skipped": {"took_too_long": 1}}
+    assert found["coverage"] == {"files_searched": 2, "skipped": {"failed": 1}}
     assert "next_cursor" not in found
     found = call(project, "search_in_files", seconds=2.0, query="[ac]", use_regex=True, exclude_query=RUNS_AWAY)
     assert [(m["file_path"], m["line_number"]) for m in found["matches"]] == [("c.py", 1)]

@@ -511,7 +511,7 @@ def test_an_empty_or_ignored_folder_is_explored(project, folder):
     assert (found["summary"]["files"], found["tree"], found["keyElements"]) == (0, [], [])
     write(folder, {".gitignore": "built/\n", "built/x.py": "x\n"})
     found = call(View(project), "explore_codebase", path="built")
-    assert (found["tree"], found["coverage"]) == ([], {"files_searched": 0, "skipped": {"empty": 1}})
+    assert (found["tree"], found["coverage"]) == ([], {"files_searched": 0, "skipped": {"ignored": 1}})
 
 
 # ctxd outline

@@ -14,7 +14,7 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.answers.page import make_cursor
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.params import Params
-from ctxd.daemon.projects.view import View
+from ctxd.daemon.projects.view import View, seen_as
 from ctxd.daemon.projects.why import why
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.daemon.tools.search import TextParams
@@ -344,6 +344,101 @@ def test_hidden_files_are_found_only_where_a_path_names_them(view, folder):
     ]
 
 
+HIDDEN = {
+    ".gitignore": "needle\n",
+    ".github/workflows/ci.yml": "needle\n",
+    "web/.eslintrc.json": "needle\n",
+    ".vscode/run.py": "needle\n",
+    "src/app.py": "needle\n",
+    "src/ci.yml": "needle\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        (".gitignore", [".gitignore"]),
+        (".github/**", [".github/workflows/ci.yml"]),
+        ("./.github/**", [".github/workflows/ci.yml"]),
+        ("**/.eslintrc*", ["web/.eslintrc.json"]),
+        ("{.github,src}/**/*.yml", [".github/workflows/ci.yml", "src/ci.yml"]),
+        ("\\.gitignore", [".gitignore"]),
+        ("*.yml", ["src/ci.yml"]),
+        ("*{.yml,.py}", ["src/app.py", "src/ci.yml"]),
+        ("./src/*", ["src/app.py", "src/ci.yml"]),
+        ("**", ["src/app.py", "src/ci.yml"]),
+        ("[.]gitignore", []),
+        ("?gitignore", []),
+    ],
+)
+def test_a_pattern_that_begins_a_component_with_a_dot_asks_for_hidden_files(view, folder, pattern, files):
+    """In every tool that takes patterns, and in the globs of a command line."""
+    write(folder, HIDDEN)
+    assert call(view, "find_files_by_name", name_pattern=pattern)["files"] == files
+    found = call(view, "search_in_files", query="needle", file_pattern=pattern)
+    assert sorted(match["file_path"] for match in found["matches"]) == files
+    for tool in ("search_in_files", "search_with_context"):
+        found = call(view, tool, query="needle", includePatterns=pattern, excludePatterns=".zed/")
+        assert [group["file"]["path"] for group in found["results"]] == files
+    if "*" in pattern:
+        assert sorted(one["path"] for one in call(view, "search_files", query=pattern)["results"]) == files
+    narrowed = seen_as(view, {"only": {"globs": [pattern]}, "cwd": str(folder)})
+    if "./" not in pattern:  # in ripgrep's globs these are no part of a path
+        assert call(narrowed, "find_files_by_name", name_pattern="*")["files"] == files
+        found = call(narrowed, "search_text_pattern", query="needle", file_extensions=["*"])
+        assert [match["file_path"] for match in found["matches"]] == files
+
+
+@pytest.mark.parametrize(
+    ("query", "include", "files"),
+    [
+        (".gitignore", "", [".gitignore"]),
+        (".github ci", "", [".github/workflows/ci.yml"]),
+        ("ci", ".github/", [".github/workflows/ci.yml"]),
+        ("ci", "", ["src/ci.yml"]),
+        (".py", "", ["src/app.py"]),
+        ("app", ".py", ["src/app.py"]),
+        ("run", ".py", []),
+        ("run", ".vscode, src/", [".vscode/run.py"]),
+    ],
+)
+def test_words_that_begin_with_a_dot_ask_for_hidden_files(view, folder, query, include, files):
+    write(folder, HIDDEN)
+    found = call(view, "search_files", query=query, includePatterns=include)
+    assert [one["path"] for one in found["results"]] == files
+
+
+def test_no_extensions_are_the_default_ones(view, folder):
+    write(folder, {"a.py": "needle\n", "a.unknown": "needle\n"})
+    found = call(view, "search_text_pattern", query="needle", file_extensions=[])
+    assert [match["file_path"] for match in found["matches"]] == ["a.py"]
+
+
+WORDS = {"ignored", "hidden", "secret", "binary", "too_large", "failed"}
+
+
+def test_what_was_skipped_is_told_in_the_same_words_by_every_tool(view, folder):
+    write(
+        folder, {".gitignore": "*.log\n", "a.log": "x\n", ".env": "x\n", "b.py": b"a\0b", "c.py": "x = 1\n" * 200_000}
+    )
+    (folder / "empty").mkdir()
+    ready(view.project)
+    asked = {
+        "search_text_pattern": {"query": "zzz"},
+        "find_symbol_occurrences": {"symbol_name": "zzz"},
+        "search_semantic_concept": {"concept_description": "zzz"},
+        "search_project_code": {"pattern": "zzz"},
+        "search_in_files": {"query": "zzz"},
+    }
+    for tool, arguments in asked.items():
+        name = "path" if tool in {"search_project_code", "search_in_files"} else "target_paths"
+        for path, reasons in ((".", None), ("a.log", {"ignored": 1}), (".env", {"secret": 1}), ("empty", {})):
+            answer = call(view, tool, **arguments, **{name: path if name == "path" else [path]})
+            skipped = answer["coverage"]["skipped"]
+            assert skipped.keys() <= WORDS, (tool, path)
+            assert reasons is None or skipped == reasons, (tool, path)
+
+
 def test_a_long_line_is_cut_around_its_match(view, folder):
     write(folder, {"min.js": "a" * 10_000 + "needle" + "b" * 10_000 + "\n"})
     (match,) = call(view, "search_text_pattern", query="needle")["matches"]
@@ -385,7 +480,7 @@ def _assert_unreadable_is_counted(folder, home, workers):
         view = View(project)
         found = call(view, "search_text_pattern", query="needle")
         assert found["match_count"] == 1, found
-        assert found["coverage"] == {"files_searched": 1, "skipped": {"unreadable": 1}}, found
+        assert found["coverage"] == {"files_searched": 1, "skipped": {"failed": 1}}, found
         (folder / "b.txt").chmod(0o600)
         assert call(view, "search_text_pattern", query="needle")["match_count"] == 2
 

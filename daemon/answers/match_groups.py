@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ctxd.daemon.answers.page import RESULTS_MAX, Page, cut, size_of
-from ctxd.daemon.answers.text_query import TextQuery, path_patterns, pattern_of
+from ctxd.daemon.answers.text_query import TextQuery, pattern_of, scope_of_patterns
 from ctxd.daemon.tool import Call
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ def matches_by_file(
 ) -> dict[str, Any]:
     """The answer. `more` adds to the matches of one file what else there is to say of them."""
     pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
-    scope = call.view.scope(
-        include=path_patterns("includePatterns", params.include, call.view),
-        exclude=path_patterns("excludePatterns", params.exclude, call.view),
-    )
+    scope = scope_of_patterns(call.view, params.include, params.exclude)
     page = Page(params, str, int, bool, results_max=params.limit)
     path, matches, is_exact = page.place or ("", 0, True)
     after = path.encode("latin-1")

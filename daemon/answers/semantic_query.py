@@ -217,13 +217,20 @@ class SemanticQuery:
         """What an empty answer vouches for."""
         with self.project.lock:
             files = list(self.scope.files(self.project.table))
-        files = [file for file in files if self._takes is None or self._takes(file.path)]
-        skipped = Counter(
-            file.content.chunks if languages.chunked_language_of(file.path) is not None else "not code"
+        files = [
+            file
             for file in files
-            if file.content is not None and file.content.chunks != "chunked"
+            if languages.chunked_language_of(file.path) is not None and (self._takes is None or self._takes(file.path))
+        ]
+        skipped = Counter(
+            "binary" if file.is_binary else content.chunks
+            for file in files
+            if (content := file.content) is not None and (file.is_binary or content.chunks in {"too_large", "failed"})
         )
-        return {"files_searched": len(files) - skipped.total(), "skipped": dict(skipped)}
+        return {
+            "files_searched": len(files) - skipped.total(),
+            "skipped": dict(skipped + self.project.left_out_of(self.scope.paths)),
+        }
 
 
 def _element_of(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ctxd.daemon.answers.page import Page, cut
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.tool import Call
-from ctxd.indexer.patterns.glob import GlobError, PathFilter, path_list_filter
+from ctxd.indexer.patterns.glob import GlobError, PathFilter, hidden_filter, hidden_words_filter, path_list_filter
 from ctxd.indexer.patterns.pattern import Pattern, PatternError, Worker, compile_pattern
 from ctxd.indexer.text.text_search import FileMatches, Search
 
@@ -95,9 +95,21 @@ def path_patterns(argument: str, patterns: str, view: View) -> PathFilter | None
         raise ToolError(f"Invalid {argument} {shortened(patterns)}: {error}") from None
 
 
+def scope_of_patterns(view: View, include: str, exclude: str, *, words: str = "") -> Scope:
+    """The scope of `includePatterns` and `excludePatterns`, and of the words of a query for names. Raises ToolError."""
+    return view.scope(
+        include=path_patterns("includePatterns", include, view),
+        exclude=path_patterns("excludePatterns", exclude, view),
+        named_hidden=(hidden_filter(include, view.folder), hidden_words_filter(words, view.folder)),
+    )
+
+
 def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
     """What an answer about names vouches for, as `TextQuery.coverage` has it."""
-    return {"files_searched": view.project.counter.files(scope), "skipped": {}}
+    return {
+        "files_searched": view.project.counter.files(scope),
+        "skipped": dict(view.project.left_out_of(scope.paths)),
+    }
 
 
 class TextQuery:
@@ -112,8 +124,7 @@ class TextQuery:
         self.scope = scope
         self.search = Search(stop=call.stop, progress=call.progress, backend=call.view.text_backend)
         self.stale = self.project.files_now()
-        reasons = (self.project.left_out(path) for path in scope.paths)
-        self._left_out = Counter(reason for reason in reasons if reason)
+        self._left_out = self.project.left_out_of(scope.paths)
 
     def files(self, after: bytes | None, offset: int = 0) -> Iterator[FileMatches]:
         """Files with matches from `after` (that path, from an offset of its text) on, lazily."""

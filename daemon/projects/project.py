@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import threading
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.errors import ToolError
@@ -30,6 +31,8 @@ from ctxd.indexer.text.text_search import TextSearch
 from ctxd.indexer.writer import Writer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ctxd.daemon.edits.editor import Editor
     from ctxd.daemon.indexing.workers import WorkerPool
     from ctxd.daemon.projects.config import Settings
@@ -145,7 +148,13 @@ class Project:
                 return None
         if is_secret(path) and not self.settings.allow_secrets:
             return "secret"
-        return "empty" if os.path.isdir(self.root + b"/" + path) else "ignored"
+        with self.lock:
+            judgement = self.walker.explain(path)
+        return None if judgement.accepted else "ignored"  # an accepted folder is empty: nothing was left out
+
+    def left_out_of(self, paths: Iterable[bytes]) -> Counter[str]:
+        """How many of the paths that a caller names are not searched, by reason."""
+        return Counter(filter(None, map(self.left_out, paths)))
 
     def files_now(self) -> dict[str, Any] | None:
         """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None.

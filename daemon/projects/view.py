@@ -18,6 +18,8 @@ from ctxd.indexer.patterns.glob import GlobError, chosen
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ctxd.daemon.projects.project import Project
     from ctxd.indexer.patterns.glob import PathFilter
 
@@ -76,9 +78,12 @@ class View:
         include: PathFilter | None = None,
         exclude: PathFilter | None = None,
         hidden: bool = False,
+        named_hidden: Iterable[PathFilter | None] = (),
     ) -> Scope:
         """The scope of a query over paths that `resolve` gave; none mean all that the connection sees."""
-        return Scope(paths or (self.folder,), extensions, names, include, exclude, hidden or self.hidden, self.only)
+        named = tuple(filter(None, named_hidden))
+        hidden = hidden or self.hidden
+        return Scope(paths or (self.folder,), extensions, names, include, exclude, hidden, named, self.only)
 
     def shown(self, path: bytes) -> str:
         """A path of the project as answers show it."""

@@ -126,8 +126,7 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
         "keyElements": keys,
     }
     if not overview.files:
-        reason = project.left_out(folder)
-        answer["coverage"] = {"files_searched": 0, "skipped": {reason: 1} if reason else {}}
+        answer["coverage"] = {"files_searched": 0, "skipped": dict(project.left_out_of((folder,)))}
     if truncated:
         answer["truncated"] = True
     if not is_ready:

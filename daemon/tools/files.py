@@ -6,20 +6,21 @@ import datetime as dt
 import heapq
 import os
 import time
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from ctxd.daemon.answers.page import RESULTS_MAX, Page
-from ctxd.daemon.answers.text_query import Line, TextQuery, listed_coverage, path_patterns, pattern_of
+from ctxd.daemon.answers.text_query import Line, TextQuery, listed_coverage, pattern_of, scope_of_patterns
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.params import CamelParams, Params
 from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Listed
 from ctxd.indexer.files.file_table import extension_of
 from ctxd.indexer.names.file_ranking import rank_files
-from ctxd.indexer.patterns.glob import GlobError
+from ctxd.indexer.patterns.glob import GlobError, names_hidden
 from ctxd.indexer.text.text_search import Search
 
 
@@ -44,7 +45,7 @@ class NamesParams(Params):
     "find_files_by_name",
     toolset="files",
     title="Find files by name",
-    description="List files whose name matches a glob, case-sensitive. Leaves out ignored files, and hidden ones unless path names one.",
+    description="List files whose name matches a glob, case-sensitive. Leaves out ignored files, and hidden ones unless they are named.",
     params=NamesParams,
     result=NamesResult,
     error=lambda error: {"error": f"{error.name}: {error}"},
@@ -52,7 +53,7 @@ class NamesParams(Params):
 def find_files_by_name(call: Call, params: NamesParams) -> dict[str, Any]:
     view = call.view
     stale = view.project.files_now()
-    scope = view.scope((view.resolve(params.path),))
+    scope = view.scope((view.resolve(params.path),), hidden=names_hidden(params.name_pattern))
     search = Search(stop=call.stop, backend=view.files_backend)
     page = Page(params, str)
     after = page.place[0].encode("latin-1") if page.place else None
@@ -111,10 +112,11 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
     view = call.view
     if not params.query.strip():
         raise ToolError("query: it is blank", "Give a part of a file's name or path, or a glob such as *.ts")
-    scope = view.scope(
-        include=path_patterns("includePatterns", params.include_patterns, view),
-        exclude=path_patterns("excludePatterns", params.exclude_patterns, view),
-    )
+    is_glob = any(character in params.query for character in "*?")
+    words = "" if is_glob else params.query
+    scope = scope_of_patterns(view, params.include_patterns, params.exclude_patterns, words=words)
+    if is_glob and names_hidden(params.query.strip()):
+        scope = replace(scope, hidden=True)
     page = Page(params, int, int, int, int, str, results_max=params.limit)
     last = (*page.place[:-1], page.place[-1].encode("latin-1")) if page.place else ()
     stale = view.project.files_now()

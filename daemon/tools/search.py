@@ -146,7 +146,7 @@ def _text_match(call: Call, params: TextParams, pattern: Pattern, line: Line) ->
 def _scope(call: Call, paths: list[str] | None, extensions: list[str] | None) -> Scope:
     view = call.view
     asked = tuple(dict.fromkeys(view.resolve(path) for path in paths)) if paths else (view.folder,)
-    if extensions is None:
+    if not extensions:
         return view.scope(asked, languages.COMMON_EXTENSIONS, languages.COMMON_NAMES)
     wanted = set()
     for extension in extensions:
@@ -273,7 +273,9 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     }
     left_out = project.readiness.without_outline(scope)
     if not page.results or left_out:
-        result["coverage"] = project.symbols.coverage(scope, language, left_out)
+        coverage = project.symbols.coverage(scope, language, left_out)
+        coverage["skipped"] |= project.left_out_of(scope.paths)
+        result["coverage"] = coverage
     if stale:
         result["stale"] = stale
     return result

@@ -18,7 +18,7 @@ from ctxd.daemon.errors import ToolError
 from ctxd.daemon.params import Params
 from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, CamelListed, Completeness
-from ctxd.indexer.patterns.glob import GlobError, path_filter
+from ctxd.indexer.patterns.glob import GlobError, names_hidden, path_filter
 
 FLAT_NAMES = ("file_pattern", "path", "use_regex", "exclude_query", "timeout")
 GROUPED_NAMES = (
@@ -156,7 +156,8 @@ def _flat(call: Call, params: InFilesParams) -> dict[str, Any]:
     except GlobError as error:
         raise ToolError(f"Invalid file_pattern {params.file_pattern!r}: {error}") from None
     page = Page(params, str, int)
-    scope = call.view.scope((call.view.resolve(params.path),), include=include)
+    hidden = names_hidden(params.file_pattern)
+    scope = call.view.scope((call.view.resolve(params.path),), include=include, hidden=hidden)
     query = TextQuery(call, pattern, scope, exclude=exclude)
 
     def shown(line: Line) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Which files of a project a query asks about: folders or files, extensions, names, globs.
 
-Invariant: a hidden file belongs to a scope only where the asked path itself names the hidden part, or `hidden` is set.
+Invariant: a hidden file belongs to a scope only where an asked path or a pattern names its hidden part, or `hidden` is set.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class Only:
                 return False
         return not self.globs or glob.chosen(self.globs, self.folder).takes(path)
 
+    def asks_for_hidden(self, path: bytes) -> bool:
+        return bool(self.globs) and glob.chosen(self.globs, self.folder).asks_for_hidden(path)
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -53,6 +56,8 @@ class Scope:
     include: PathFilter | None = None
     exclude: PathFilter | None = None
     hidden: bool = False
+    named_hidden: tuple[PathFilter, ...] = ()
+    """Of patterns that name hidden parts: hidden files that one of them holds belong."""
     only: Only | None = None
 
     def contains(self, path: bytes) -> bool:
@@ -72,11 +77,16 @@ class Scope:
                 rest = path[len(asked) + 1 :]
             else:
                 continue
-            if not self.hidden and is_hidden(rest):
+            if not self.hidden and is_hidden(rest) and not self._names_hidden(path):
                 continue
             if self._has_extension(path) and (self.only is None or self.only.takes(path)):
                 return True
         return False
+
+    def _names_hidden(self, path: bytes) -> bool:
+        return any(path in named for named in self.named_hidden) or (
+            self.only is not None and self.only.asks_for_hidden(path)
+        )
 
     def _passes(self, path: bytes) -> bool:
         return (self.include is None or path in self.include) and (self.exclude is None or path not in self.exclude)

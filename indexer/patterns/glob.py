@@ -16,7 +16,7 @@ import re2
 from ctxd.indexer.patterns.engine import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ctxd.indexer.patterns.engine import Spans
 
@@ -69,16 +69,40 @@ def path_list_filter(patterns: str, base: bytes) -> PathFilter | None:
 
     `src/` is a folder anywhere in the path, `*.js` a file name, a bare word any part of the path, `a/**/b` a glob of the whole path.
     """
+    return _any_of((part.removeprefix("./") for part in _comma_separated(patterns)), base, rb"[^\x00]*")
+
+
+def _any_of(patterns: Iterable[str], base: bytes, before_word: bytes) -> PathFilter | None:
     alternatives = []
-    for part in _comma_separated(patterns):
-        pattern = part.removeprefix("./")
+    for pattern in patterns:
         if pattern.endswith("/") and pattern.strip("/"):
             start = b"" if pattern.startswith("/") else FOLDERS
             alternatives.append(start + b"(?:" + translate(pattern.strip("/")) + rb")/[^\x00]*")
         elif not any(character in pattern for character in "*?[{\\"):
-            alternatives.append(rb"[^\x00]*" + re2.escape(pattern.encode("utf-8", "replace")) + rb"[^\x00]*")
+            alternatives.append(before_word + re2.escape(pattern.encode("utf-8", "replace")) + rb"[^\x00]*")
         else:
             alternatives.append(translate(pattern[1:]) if pattern.startswith("/") else _anchored(pattern))
+    return PathFilter(b"|".join(alternatives), base) if alternatives else None
+
+
+_NAMES_HIDDEN = re.compile(r"(?:^|/)(?:\{(?:[^{}]*,)?)?\\?\.(?!\.?(?:/|$))")
+
+
+def names_hidden(glob: str) -> bool:
+    """Whether a component of a glob begins with a literal dot, such as `.github/**`: then it asks for hidden files."""
+    return _NAMES_HIDDEN.search(glob) is not None
+
+
+def hidden_filter(patterns: str, base: bytes) -> PathFilter | None:
+    """The hidden files that comma-separated patterns ask for, see `path_list_filter`; None where they ask for none. Raises GlobError."""
+    parts = (part.removeprefix("./") for part in _comma_separated(patterns))
+    return _any_of(filter(names_hidden, parts), base, FOLDERS)  # a bare word `.py` asks for no `.github/build.py`
+
+
+def hidden_words_filter(words: str, base: bytes) -> PathFilter | None:
+    """Paths of which a component begins, in any case, with one of the words that begin with a dot; None where none does."""
+    dotted = [word for word in words.removeprefix("./").split() if names_hidden(word)]
+    alternatives = [FOLDERS + b"".join(map(either_case, word)) + rb"[^\x00]*" for word in dotted]
     return PathFilter(b"|".join(alternatives), base) if alternatives else None
 
 
@@ -204,19 +228,29 @@ class Chosen:
         verdict = self._verdict(path, is_folder=False)
         return not self._some_take_in if verdict is None else verdict
 
+    def asks_for_hidden(self, path: bytes) -> bool:
+        """Whether one of the globs names the hidden part of a path: see `names_hidden`."""
+        return any(rule.names_hidden and self._matches(rule, path, is_folder=False) for rule in self._rules)
+
     def _enters(self, folder: bytes) -> bool:
         if not folder:
             return True
         return self._is_entered(folder.rpartition(b"/")[0]) and self._verdict(folder, is_folder=True) is not False
 
     def _verdict(self, path: bytes, *, is_folder: bool) -> bool | None:
-        is_inside = not self._folder or path.startswith(self._folder + b"/")
         for rule in reversed(self._rules):
-            if (is_folder or not rule.folders_only) and (is_inside or not rule.is_anchored):
-                at = path[self._skip :] if rule.is_anchored else path
-                if rule.matcher.fullmatch(at):
-                    return rule.takes_in
+            if self._matches(rule, path, is_folder=is_folder):
+                return rule.takes_in
         return None
+
+    def _matches(self, rule: _Rule, path: bytes, *, is_folder: bool) -> bool:
+        if rule.folders_only and not is_folder:
+            return False
+        if rule.is_anchored:
+            if self._folder and not path.startswith(self._folder + b"/"):
+                return False
+            path = path[self._skip :]
+        return bool(rule.matcher.fullmatch(path))
 
 
 @functools.lru_cache(64)
@@ -230,6 +264,7 @@ class _Rule(NamedTuple):
     folders_only: bool
     is_anchored: bool
     """Whether it is about the whole path: it holds a slash that is not at its end."""
+    names_hidden: bool
     matcher: Any
 
 
@@ -239,11 +274,12 @@ def _rule(glob: str) -> _Rule:
     folders_only = body.endswith("/")
     body = body.removesuffix("/")
     is_anchored = "/" in body
+    asks = takes_in and names_hidden(body)
     expression = translate(body.removeprefix("/"))
     if not is_anchored:
         expression = FOLDERS + b"(?:" + expression + b")"
     try:
-        return _Rule(takes_in, folders_only, is_anchored, re2.compile(expression, options()))
+        return _Rule(takes_in, folders_only, is_anchored, asks, re2.compile(expression, options()))
     except re2.error as error:
         raise GlobError(f"the glob cannot be compiled: {error}") from None
 

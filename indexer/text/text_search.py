@@ -140,7 +140,7 @@ class TextSearch:
             data, _ = read_inside(self.root, path)
         except Unreadable as error:
             if error.reason != "missing":
-                search.skipped[error.reason] += 1
+                search.skipped["failed"] += 1
             return None
         search.files_read += 1
         text = decode(data)[1]
@@ -373,4 +373,4 @@ def matching_lines(
         search.stopped_at, search.stopped_offset = path, base + out.line_start
     finally:
         if pattern.undecided > undecided:
-            search.skipped["took_too_long"] += 1
+            search.skipped["failed"] += 1
