@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.params import Params, explained
 from ctxd.daemon.schemas import compact, one_object, with_errors
+from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.documents.text_targets import TargetError
 from ctxd.indexer.patterns.syntax import PatternError
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.projects.view import View
 
 CALL_SECONDS = 9.0  # a call answers within 10 s, with what it has by then
+_ATTEMPTS = 3  # to answer, where the index is lost and made anew meanwhile
 
 
 @dataclass(slots=True)
@@ -78,11 +80,30 @@ class Tool:
         except ValidationError as error:
             raise ToolError(explained(error, self.params)) from None
         try:
-            return self.handler(call, params)
+            return self._answer(call, params)
         except PatternError as error:  # some are seen to be too large only when they are used
             raise ToolError(f"Invalid pattern: {error}") from None
         except TargetError as error:
             raise ToolError(error.message, suggestions=error.suggestions) from None
+
+    def _answer(self, call: Call, params: Params) -> dict[str, Any]:
+        """Made again where the index was lost while it was made: the handler then sees that, and says so."""
+        database = call.view.project.database
+        for _ in range(_ATTEMPTS):
+            generation = database.generation
+            try:
+                answer = self.handler(call, params)
+            except DatabaseError:
+                if generation == database.generation and not database.is_lost():
+                    raise
+            else:
+                if self.writes or generation == database.generation:
+                    return answer
+        raise ToolError(
+            "the index of this project was lost, and is being made anew",
+            "Ask again soon; text search answers now",
+            name="RuntimeError",
+        )
 
     def failure(self, error: ToolError, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer to a call that failed, in the shape that its arguments ask for."""

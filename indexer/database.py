@@ -1,15 +1,23 @@
-"""One SQLite database: opened, migrated, checked after an unclean stop, moved aside where it is damaged.
+"""One SQLite database: opened, migrated, checked; and made anew, under those who use it, where its file is damaged or gone.
 
 Invariant: sqlean is the only SQLite library in this process, and only `indexer` and `migrations` speak SQL.
 One writer (indexer/writer.py) and many readers; WAL, short transactions.
+
+A database is *lost* when SQLite finds it damaged (page_checksums.py finds every flipped bit that is read), or when its file or its log
+was deleted, replaced or cut. Nothing is read from a lost one. An indexing thread then calls `renew`: the file is moved aside, an empty
+one takes its place, and `generation` grows, by which everybody sees that what they know of rows is void. Ids of contents and
+chunks are never used twice, so an old id finds nothing in the new file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import glob
+import logging
 import os
 import queue
+import shutil
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import sqlean
 import sqlite_vec
 
+from ctxd.indexer import page_checksums
 from ctxd.migrations import LATEST
 
 if TYPE_CHECKING:
@@ -24,15 +33,21 @@ if TYPE_CHECKING:
 
 _sqlite: Any = sqlean  # a compiled module without type information
 DatabaseError: type[Exception] = _sqlite.DatabaseError
+logger = logging.getLogger(__name__)
 
 _BUSY_MS = 5_000  # a reader waits at most for a checkpoint
 _WRITER_CACHE_KIB = 32 * 1024
 _READER_CACHE_KIB = 4 * 1024
 _WAL_PAGES = 4_000  # 16 MiB between checkpoints
 _CLEAN = "clean_stop"
-# Primary result codes of SQLite (https://sqlite.org/rescode.html) that say what is in the file is wrong. All others (FULL,
-# BUSY, IOERR, READONLY, CANTOPEN, ...) are about the moment, and no reason to throw an index away.
-_CORRUPT, _NOT_A_DATABASE, _NOT_OUR_TABLES = 11, 26, 1
+# Primary result codes of SQLite (https://sqlite.org/rescode.html). The first say what is in the file is wrong; the next may, and a
+# look at all pages tells. All others (FULL, BUSY, LOCKED, ...) are about the moment, and no reason to throw an index away.
+_CORRUPT, _NOT_A_DATABASE = 11, 26
+_ERROR, _READ_ONLY, _IO_ERROR, _CANNOT_OPEN = 1, 8, 10, 14
+_ASIDE = ("damaged", "newer")  # why a file was moved aside: a part of its new name
+_ROOM_BYTES = 1 << 20  # on a disk with less, an I/O error is for want of room
+_ID_BITS = 40
+"""Of an id that are counted by SQLite; the bits above them are the file's own, see `Database.renew`."""
 
 
 class Database:
@@ -41,34 +56,68 @@ class Database:
     def __init__(self, path: str) -> None:
         self.path = path
         self.problem: str | None = None
-        """What happened to an earlier, damaged file; shown by `ctxd status`."""
-        self.damaged = False
-        """Whether damage was met while running: the file is moved aside on closing, and the next start builds it anew."""
+        """What happened to the file that was here; shown by `ctxd status` until a project is indexed anew."""
+        self.lost = False
+        """Whether the file is damaged or gone, as far as anybody has noticed; `is_lost` looks."""
+        self._lost_because = ""
+        self.generation = 0
+        """Grows when the file is made anew: rows and ids known before are void."""
         self.models_wanted: set[str] = set()
         """Identities of the embedding models that its projects want: worktrees may be set up differently."""
         self.lock = threading.RLock()
         """Held by whoever uses `writer`: the worktrees of one repository share it. Taken after a project's lock, never before."""
         self._readers: queue.LifoQueue[Any] = queue.LifoQueue()
         self._all_readers: list[Any] = []
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        self._files_epoch = 0
+        self._identity: tuple[tuple[int, int], ...] = ()
+        self._bytes = 0
+        page_checksums.load()
+        self._open()
+
+    def _open(self) -> None:
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         try:
+            self.writer = self._open_checked()
+        except _NewerError as error:
+            self.problem = self._move_aside("newer", str(error))
             self.writer = self._open_checked()
         except DatabaseError as error:
-            if _code_of(error) not in {None, _CORRUPT, _NOT_A_DATABASE, _NOT_OUR_TABLES}:
+            # "no such table": a database, but none of ours.
+            if _code_of(error) not in {None, _ERROR} and not self._is_damage(error):
                 raise
-            self.problem = self._move_aside(error)
+            self.problem = self._move_aside("damaged", f"it was damaged: {error}")
             self.writer = self._open_checked()
+        self._readers, self._all_readers = queue.LifoQueue(), []
+        identity = self._identity_now()
+        self._identity, self._bytes = identity if identity is not None else ((), 0)
 
     def _open_checked(self) -> Any:
+        if page_checksums.load():
+            header = page_checksums.header_of(self.path)
+            if header is None:
+                page_checksums.create(self.path)
+            elif header.is_ours and not header.is_checked:
+                raise DatabaseError("its first page has lost its mark")
+            elif not header.is_ours:
+                page_checksums.add_checksums(self.path)
+        has_log = os.path.exists(self.path + "-wal")
         connection = self._connect(_WRITER_CACHE_KIB)
         try:
-            if connection.execute("PRAGMA user_version").fetchone()[0] != LATEST:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > LATEST:
+                raise _NewerError(f"it was made by a newer ctxd (tables of step {version}, this one knows {LATEST})")
+            if version != LATEST:
                 _migrate(connection)
             if connection.execute("SELECT count(*) FROM content").fetchone()[0] and not self._was_closed(connection):
+                if not has_log:
+                    raise DatabaseError("its log is gone, and it was not closed")
                 result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if result != "ok":
                     raise DatabaseError(result)
+            self._give_ids_of_its_own(connection)
             connection.execute("DELETE FROM note WHERE key = ?", (_CLEAN,))
+            # At once in the file itself: whoever deletes the log later must not leave one that says it was closed.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except BaseException:
             connection.close()
             raise
@@ -78,12 +127,95 @@ class Database:
     def _was_closed(connection: Any) -> bool:
         return connection.execute("SELECT 1 FROM note WHERE key = ?", (_CLEAN,)).fetchone() is not None
 
-    def _move_aside(self, error: Exception) -> str:
-        aside = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    def _give_ids_of_its_own(self, connection: Any) -> None:
+        """Ids of this file begin above all that were ever known to this process."""
+        highest = connection.execute("SELECT ifnull(max(seq), 0) FROM sqlite_sequence").fetchone()[0] >> _ID_BITS
+        if highest < self._files_epoch:
+            names = ("content", "chunk", "embedded")
+            rows = [(name, self._files_epoch << _ID_BITS) for name in names]
+            connection.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
+        self._files_epoch = max(self._files_epoch, highest)
+
+    def _move_aside(self, kind: str, why: str) -> str:
+        for older in glob.glob(f"{glob.escape(self.path)}.{kind}-*"):  # one is enough to find out what happened
+            os.unlink(older)
+        aside = f"{self.path}.{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.replace(self.path + suffix, aside + suffix)
-        return f"the index was damaged ({error}); it was moved to {aside} and is being rebuilt"
+        logger.warning("the index %s was moved to %s: %s", self.path, aside, why)
+        return f"the index was lost ({why}); it was moved to {aside} and is being made anew"
+
+    def is_lost(self) -> bool:
+        """Whether the file is damaged, or was deleted, replaced or cut. Looks at it: 3 microseconds."""
+        if not self.lost and self._harm() is not None:
+            with self.lock:  # a second look, while nobody makes it anew
+                if not self.lost and (harm := self._harm()) is not None:
+                    self._lose(harm)
+        return self.lost
+
+    def renew(self) -> None:
+        """Where it is lost, begin again with an empty file. Raises DatabaseError where that cannot be; it is lost then as before."""
+        with self.lock:
+            if not self.is_lost():
+                return
+            self._close_connections()
+            problem = self._move_aside("damaged", self._lost_because)
+            self._files_epoch += 1
+            try:
+                self._open()
+            except OSError as error:
+                raise DatabaseError(str(error)) from error
+            self.problem = problem
+            self.generation += 1
+            self.lost = False
+
+    def _harm(self) -> str | None:
+        """What was done to the file from outside, as far as its name and size tell."""
+        now = self._identity_now()
+        if now is None or now[0] != self._identity:
+            return "its file or its log was deleted or replaced"
+        if now[1] < self._bytes and self._was_cut():
+            return "its file was cut"
+        self._bytes = now[1]
+        return None
+
+    def _identity_now(self) -> tuple[tuple[tuple[int, int], ...], int] | None:
+        """Which files are there, and the size of the database; None where one is missing."""
+        try:
+            file, log = os.stat(self.path), os.stat(self.path + "-wal")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return ((file.st_dev, file.st_ino), (log.st_dev, log.st_ino)), file.st_size
+
+    def _was_cut(self) -> bool:
+        """Whether a file that has become smaller is smaller than its pages: giving free ones back makes it smaller, too."""
+        with self.lock:
+            try:
+                _, in_log, copied = self.writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                pages, page_bytes = (
+                    self.writer.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
+                )
+                self._bytes = os.stat(self.path).st_size
+            except (DatabaseError, OSError):
+                return True
+            return in_log == copied and self._bytes < pages * page_bytes
+
+    def _lose(self, why: str) -> None:
+        self.lost, self._lost_because = True, why
+        self.problem = f"the index was lost ({why}); answers come from the files while it is made anew"
+        logger.warning("the index %s is lost: %s", self.path, why)
+
+    def _is_damage(self, error: BaseException) -> bool:
+        code = _code_of(error)
+        if code not in {_ERROR, _READ_ONLY, _IO_ERROR, _CANNOT_OPEN}:
+            return code in {_CORRUPT, _NOT_A_DATABASE}
+        try:
+            if shutil.disk_usage(os.path.dirname(self.path)).free < _ROOM_BYTES:
+                return False
+            return page_checksums.has_bad_page(self.path)
+        except (DatabaseError, OSError):
+            return code == _IO_ERROR  # the disk itself cannot read it
 
     def _connect(self, cache_kib: int) -> Any:
         # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
@@ -102,8 +234,10 @@ class Database:
     @contextlib.contextmanager
     def reader(self) -> Iterator[Any]:
         """A connection for short reads. Never keep one across calls: a long reader lets the WAL grow without bound."""
+        self._refuse_if_lost()
+        readers, generation = self._readers, self.generation
         try:
-            connection = self._readers.get_nowait()
+            connection = readers.get_nowait()
         except queue.Empty:
             connection = self._connect(_READER_CACHE_KIB)
             connection.execute("PRAGMA query_only = ON")
@@ -111,17 +245,24 @@ class Database:
         try:
             yield connection
         except DatabaseError as error:
-            self._note_damage(error)
+            if generation == self.generation:
+                self._note_damage(error)
             raise
         finally:
-            self._readers.put(connection)
+            readers.put(connection)  # closed by itself where the file was made anew meanwhile
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """The writer inside BEGIN IMMEDIATE ... COMMIT; rolled back on any exception."""
+    def transaction(self, generation: int | None = None) -> Iterator[Any]:
+        """The writer inside BEGIN IMMEDIATE ... COMMIT; rolled back on any exception.
+
+        Refused where the file was made anew since `generation`: what is to be written is of ids that it does not have.
+        """
         with self.lock:
-            self.writer.execute("BEGIN IMMEDIATE")
+            self._refuse_if_lost()
+            if generation not in {None, self.generation}:
+                raise DatabaseError("the index was made anew meanwhile")
             try:
+                self.writer.execute("BEGIN IMMEDIATE")
                 yield self.writer
                 self.writer.execute("COMMIT")
             except BaseException as error:
@@ -135,10 +276,14 @@ class Database:
         with self.reader() as connection:
             yield from connection.execute(statement, parameters)
 
+    def _refuse_if_lost(self) -> None:
+        if self.is_lost():
+            raise DatabaseError(self.problem)
+
     def _note_damage(self, error: BaseException) -> None:
-        if _code_of(error) in {_CORRUPT, _NOT_A_DATABASE}:
-            self.damaged = True
-            self.problem = f"the index is damaged ({error}); answers come from the files. `ctxd restart` builds it anew"
+        if not self.lost and self._is_damage(error):
+            is_page = _code_of(error) == _IO_ERROR
+            self._lose("a page is not as it was written" if is_page else f"it is damaged: {error}")
 
     def writer_rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         with self.lock:
@@ -161,24 +306,31 @@ class Database:
     def close(self) -> None:
         """Mark a clean stop and close. Readers still in use are interrupted."""
         with self.lock:
-            for reader in self._all_readers:
+            if not self.is_lost():
                 with contextlib.suppress(DatabaseError):
-                    reader.interrupt()
-        with contextlib.suppress(DatabaseError):
-            self.writer.execute("INSERT OR REPLACE INTO note VALUES (?, 'yes')", (_CLEAN,))
-            self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        while True:
-            try:
+                    self.writer.execute("INSERT OR REPLACE INTO note VALUES (?, 'yes')", (_CLEAN,))
+                    self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._close_connections()
+            if self.lost:
+                self._move_aside("damaged", self._lost_because)
+
+    def _close_connections(self) -> None:
+        for reader in self._all_readers:
+            with contextlib.suppress(DatabaseError):
+                reader.interrupt()
+        with contextlib.suppress(queue.Empty):
+            while True:
                 self._readers.get_nowait().close()
-            except queue.Empty:
-                break
         self.writer.close()
-        if self.damaged:
-            self._move_aside(DatabaseError("found while running"))
+
+
+class _NewerError(Exception):
+    """The tables are of a ctxd that is newer than this one."""
 
 
 def roots_of(path: str) -> set[bytes] | None:
     """The folders that a database which is not open serves; None where it cannot tell."""
+    page_checksums.load()
     try:
         with contextlib.closing(_sqlite.connect(path, timeout=_BUSY_MS / 1000)) as connection:
             connection.execute("PRAGMA query_only = ON")
@@ -188,10 +340,11 @@ def roots_of(path: str) -> set[bytes] | None:
 
 
 def delete_database(path: str) -> None:
-    """Delete a database that is not open."""
-    for suffix in ("", "-wal", "-shm"):
+    """Delete a database that is not open, and what was moved aside of it."""
+    aside = [name for kind in _ASIDE for name in glob.glob(f"{glob.escape(path)}.{kind}-*")]
+    for name in (path, path + "-wal", path + "-shm", *aside):
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + suffix)
+            os.unlink(name)
 
 
 def _migrate(connection: Any) -> None:

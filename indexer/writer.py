@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
+from ctxd.indexer.database import Database, DatabaseError
 from ctxd.indexer.decode import BINARY, Unreadable, content_hash, decode, line_count, read_inside, text_pieces
 from ctxd.indexer.files.file_table import Content, File, FileTable
 from ctxd.indexer.files.walker import stamp_of
@@ -24,7 +25,6 @@ from ctxd.indexer.worker import FILE_BYTES_MAX
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctxd.indexer.database import Database
     from ctxd.indexer.symbols.outline import Packed
 
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
@@ -60,9 +60,21 @@ class Writer:
         self.root = root
         self.built_in = built_in
         self.other = other
-        with database.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO root (path) VALUES (?)", (root,))
-            self.root_id: int = connection.execute("SELECT id FROM root WHERE path = ?", (root,)).fetchone()[0]
+        try:
+            self.generation = self.register()
+            """Of the file that it writes: what it knows of rows is void where that was made anew."""
+        except DatabaseError:
+            if not database.is_lost():
+                raise
+            database.renew()
+            self.generation = self.register()
+
+    def register(self) -> int:
+        """Have a row for the root; the generation of the file that has it."""
+        with self.database.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO root (path) VALUES (?)", (self.root,))
+            self.root_id: int = connection.execute("SELECT id FROM root WHERE path = ?", (self.root,)).fetchone()[0]
+            return self.database.generation
 
     def load(self, table: FileTable) -> None:
         """Fill an empty table with the files as the last daemon left them; the walker then compares stamps."""
@@ -92,7 +104,7 @@ class Writer:
         """
         results: list[IndexedFile] = []
         now = int(time.time())
-        with self.database.transaction() as connection:
+        with self.database.transaction(self.generation) as connection:
             for file in files:
                 version, stamp = file.version, file.stamp
                 try:
@@ -184,7 +196,7 @@ class Writer:
 
     def forget_files(self, paths: Iterable[bytes]) -> None:
         now = int(time.time())
-        with self.database.transaction() as connection:
+        with self.database.transaction(self.generation) as connection:
             for path in paths:
                 self._forget(connection, path, now)
 

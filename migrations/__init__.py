@@ -3,7 +3,7 @@
 Everything in the database is derived from files and may be deleted at any time.
 """
 
-LATEST = 4
+LATEST = 5
 """How many steps there are; kept in `PRAGMA user_version`, so that a database in today's shape opens without sqlite-utils
 (15 MB and 0.1 s where numpy is installed).
 """

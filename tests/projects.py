@@ -30,12 +30,12 @@ def write(folder, files):
 
 
 @contextlib.contextmanager
-def opened(folder, home, workers, *, embedders=None, **settings):
-    """A project opened in this process, listed but perhaps not indexed yet."""
-    database = Database(str(home / "databases" / "test.db"))
+def opened(folder, home, workers, *, embedders=None, database=None, **settings):
+    """A project opened in this process, listed but perhaps not indexed yet. `database` is one that others use, too."""
+    own = database or Database(str(home / "databases" / "test.db"))
     project = Project(
         os.fsencode(os.path.realpath(folder)),
-        database,
+        own,
         workers,
         Settings(**{"watches_max": WATCHES_MAX} | settings),
         matchers=workers,
@@ -51,7 +51,8 @@ def opened(folder, home, workers, *, embedders=None, **settings):
         yield project
     finally:
         project.close()
-        database.close()
+        if database is None:
+            own.close()
 
 
 def until(condition, seconds=30.0):

@@ -60,6 +60,7 @@ LAYERS = (
         "indexer.words",
         "indexer.programs",
         "indexer.revisions",
+        "indexer.page_checksums",
         "indexer.database",
     ),
     *("indexer.patterns", "indexer.languages", "indexer.files", "indexer.structure", "indexer.text", "indexer.names"),

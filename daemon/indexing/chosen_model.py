@@ -73,6 +73,14 @@ class ProjectModel:
         if self.complete or (not self.other and self.problem is None):
             self.drop_at = time.monotonic()
 
+    def vectors_lost(self) -> None:
+        """The index was made anew, without any."""
+        self.complete = self.has_embedded = False
+        self.drop_at = None
+        self._began, self._contents_done = time.monotonic(), 0
+        with self._lock:
+            self._indexes = {}
+
     def eta(self, left: int) -> int | None:
         """Seconds until so many more contents have their vectors."""
         if not self._contents_done:

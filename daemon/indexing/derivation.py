@@ -43,6 +43,12 @@ class Derivation:
         self.unranked = False
         """Whether files have changed since the elements were ranked."""
 
+    def begin_anew(self) -> None:
+        """The index was lost, and what was derived with it. Call under the project's lock."""
+        self.symbols, self.chunks, self.vectors = self.symbols.anew(), self.chunks.anew(), self.vectors.anew()
+        self.without_outline = {}
+        self.chunked = 0
+
     def note(self, content: Content) -> None:
         """Call under the project's lock for every content that a file now points to."""
         if content.chunks == "pending":
@@ -121,7 +127,7 @@ class Derivation:
         if not finished:
             return 0
         try:
-            with self.project.database.transaction():
+            with self.project.database.transaction(self.project.writer.generation):
                 for content_id, result in finished:
                     if result.outcome != "changed":
                         self.project.writer.write_symbols(content_id, result.outcome, result.reason, result.packed)
@@ -144,7 +150,7 @@ class Derivation:
         if not finished:
             return 0
         try:
-            with self.project.database.transaction():
+            with self.project.database.transaction(self.project.writer.generation):
                 for content_id, result in finished:
                     if result.outcome == "chunked":
                         write_chunks(self.project.database, content_id, result, self.project.model.built_in)
@@ -188,7 +194,7 @@ class Derivation:
         """Whether nothing is left to be done for a content. Raises ModelError."""
         model = self.project.model
         if result.outcome == "embedded":
-            with self.project.database.transaction():
+            with self.project.database.transaction(self.project.writer.generation):
                 whole = write_vectors(self.project.database, content_id, result, model.other, model.specification)
             model.embedded(whole=whole)
             return whole

@@ -41,6 +41,10 @@ class Indexable:
     workers: WorkerPool
     embedders: WorkerPool
 
+    def has_index(self) -> bool:
+        """Whether what is known of rows is true: the database is whole, and was not made anew since."""
+        return self.writer.generation == self.database.generation and not self.database.is_lost()
+
     def too_large(self) -> str | None:
         """Why the project is not indexed without asking."""
         files, settings = len(self.table), self.settings

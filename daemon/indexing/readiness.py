@@ -94,6 +94,8 @@ class Readiness:
         end = time.monotonic() + self._project.settings.symbols_wait_ms / 1000
         with project.settled:
             while True:
+                if not project.has_index():
+                    return self._unknown(project.table.files.values(), language_of, scope) or 1
                 unknown = self._unknown(self._project.table.without_content, language_of, scope)
                 missing = [
                     content

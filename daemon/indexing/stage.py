@@ -37,6 +37,10 @@ class Stage:
         self._in_flight: set[int] = set()
         self._results: queue.SimpleQueue[tuple[int, Future[Any]]] = queue.SimpleQueue()
 
+    def anew(self) -> Stage:
+        """One of the same kind, with nothing pending: results of jobs that were sent for this one come to nothing."""
+        return Stage(self._pool, self._job_of, self._wake)
+
     def require(self, contents: Iterable[Content]) -> None:
         """Send these contents to the workers ahead of all others. Call under the project's lock."""
         for content in contents:

@@ -43,10 +43,7 @@ class IndexingThread(threading.Thread):
         self.project = project
         self.derivation = Derivation(project)
         self.upkeep = Upkeep(project, self.derivation)
-        self.text_ready = False
-        self.first_pass_done = False
-        self.chunks_ready = False
-        """Whether the first pass has cut everything into chunks, with vectors of the built-in model."""
+        self._text_ready = self._first_pass_done = self._chunks_ready = False
         self.started_at = time.monotonic()
         self.problem: str | None = None
         self._closing = False
@@ -56,11 +53,14 @@ class IndexingThread(threading.Thread):
 
     def run(self) -> None:
         while not self._closing:
+            had_index = self.project.has_index()
             try:
                 busy = self._step()
             except PoolClosedError:
                 return
             except DatabaseError as error:
+                if had_index and not self.project.has_index():
+                    continue  # begins anew
                 logger.warning("index of %s not written: %s", os.fsdecode(self.project.root), error)
                 self.problem = (
                     f"the index cannot be written ({error}); answers come from the files. Free some disk space"
@@ -82,6 +82,21 @@ class IndexingThread(threading.Thread):
         if self.is_alive():
             self.join()
 
+    @property
+    def text_ready(self) -> bool:
+        """Whether the text index of the first pass is built."""
+        return self._text_ready and self.project.has_index()
+
+    @property
+    def first_pass_done(self) -> bool:
+        """Whether every file has been looked at for symbols."""
+        return self._first_pass_done and self.project.has_index()
+
+    @property
+    def chunks_ready(self) -> bool:
+        """Whether the first pass has cut everything into chunks, with vectors of the built-in model."""
+        return self._chunks_ready and self.project.has_index()
+
     def has_given_up(self, file: File) -> bool:
         """Whether this file cannot be read as it is."""
         return self._given_up.get(file) == file.version
@@ -101,6 +116,8 @@ class IndexingThread(threading.Thread):
     def _step(self) -> bool:
         """One round; whether there was anything to do."""
         project = self.project
+        if not project.has_index():
+            self._begin_anew()
         with project.lock:
             swept = self._sweep()
             project.watcher.settle(None)
@@ -115,14 +132,30 @@ class IndexingThread(threading.Thread):
             self._index(batch)
         written = self.derivation.write()
         with project.lock:
-            self.derivation.send_some(text_ready=self.text_ready, chunks_ready=self.chunks_ready)
+            self.derivation.send_some(text_ready=self._text_ready, chunks_ready=self._chunks_ready)
             done = not project.table.without_content or self._only_given_up()
         self._complete(text_is_done=done)
-        if self.chunks_ready and not self.derivation.vectors.pending:
+        if self._chunks_ready and not self.derivation.vectors.pending:
             project.model.all_embedded()
         self.problem = None
         busy = bool(batch or gone or written or not swept)
-        return busy or (self.first_pass_done and self.upkeep.idle())
+        return busy or (self._first_pass_done and self.upkeep.idle())
+
+    def _begin_anew(self) -> None:
+        """A first pass again: the index was lost. Raises DatabaseError where no new one can be made now."""
+        project = self.project
+        project.database.renew()
+        generation = project.writer.register()
+        with project.lock:
+            project.table.forget_contents()
+            project.text.index_renewed()
+            project.model.vectors_lost()
+            self.derivation.begin_anew()
+            self.upkeep.begin_anew()
+            self._text_ready = self._first_pass_done = self._chunks_ready = False
+            self._backlog, self._given_up = [], {}
+            self.started_at = time.monotonic()
+            project.writer.generation = generation  # from here on there is an index
 
     def _sweep(self) -> bool:
         """Some of a sweep where it is time for one; False where there is more of it."""
@@ -136,16 +169,16 @@ class IndexingThread(threading.Thread):
     def _complete(self, *, text_is_done: bool) -> None:
         """See which parts of the first pass have ended."""
         name = os.fsdecode(self.project.root)
-        if text_is_done and not self.text_ready:
+        if text_is_done and not self._text_ready:
             self.upkeep.text_is_complete()
-            self.text_ready = True
-        if text_is_done and not self.first_pass_done and not self.derivation.symbols.pending:
+            self._text_ready = True
+        if text_is_done and not self._first_pass_done and not self.derivation.symbols.pending:
             self.upkeep.symbols_are_complete()
-            self.first_pass_done = True
+            self._first_pass_done = True
             logger.info("symbols of %s are ready", name)
-        if self.first_pass_done and not self.chunks_ready and not self.derivation.chunks.pending:
+        if self._first_pass_done and not self._chunks_ready and not self.derivation.chunks.pending:
             self.upkeep.chunks_are_complete()
-            self.chunks_ready = True
+            self._chunks_ready = True
             logger.info("%s is ready", name)
 
     def _next_batch(self) -> list[File]:

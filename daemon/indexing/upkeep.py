@@ -42,6 +42,10 @@ class Upkeep:
         self._collected_indexed = self._merged_indexed = 0
         self._untidy = False
 
+    def begin_anew(self) -> None:
+        """The index was lost: nothing is indexed."""
+        self.indexed = self._collected_indexed = self._merged_indexed = 0
+
     def text_is_complete(self) -> None:
         """Of a first pass, or of what changed while no daemon ran."""
         if self._is_much(self.indexed):

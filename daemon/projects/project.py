@@ -19,6 +19,7 @@ from ctxd.daemon.indexing.indexable import Indexable
 from ctxd.daemon.indexing.readiness import Readiness
 from ctxd.daemon.indexing.thread import IndexingThread
 from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.files.file_table import FileTable
 from ctxd.indexer.files.git import common_folder_of, git_folder_of, is_worktree_of
 from ctxd.indexer.files.scope import ScopeCounter
@@ -122,7 +123,11 @@ class Project:
             self._after.join()
         try:
             with self.lock:
-                self.writer.load(self.table)
+                try:
+                    self.writer.load(self.table)
+                except DatabaseError:
+                    if not self.database.is_lost():  # else the indexing thread begins anew
+                        raise
                 self.watcher.start()
                 if self._closing:
                     return
@@ -183,8 +188,8 @@ class Project:
     def model_status(self) -> dict[str, Any]:
         """The project's entry in `ctxd model status --json`: which model is wanted, which answers, how far it is, what is wrong."""
         model, indexing = self.model, self.indexing
-        answering = model.answering()
-        counts = self.semantic.counts(answering)
+        answering = model.answering() if self.indexable.has_index() else None
+        counts = self._counts()
         total = sum(content.chunks == "chunked" for content in list(self.table.contents.values()))
         done = total - len(indexing.derivation.vectors.pending) if model.other else total
         progress = {
@@ -205,7 +210,7 @@ class Project:
 
     def status(self) -> dict[str, Any]:
         """The project's entry in `ctxd status --json`. Does not wait for a first listing."""
-        counts = {**self.symbols.counts(), **self.semantic.counts(self.model.answering())}
+        counts = self._counts()
         if self.scanned.is_set():
             with self.lock:
                 return self._status(dict(self.watcher.health()), counts)
@@ -221,19 +226,23 @@ class Project:
             counts,
         )
 
+    def _counts(self) -> dict[str, int]:
+        """Totals of what is in the index; nothing while it is lost."""
+        try:
+            return {**self.symbols.counts(), **self.semantic.counts(self.model.answering())}
+        except DatabaseError:
+            return dict.fromkeys(("symbols", "occurrences", "failed", "chunks", "embedded"), 0)
+
     def _status(self, health: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
         scanned, derivation = self.scanned.is_set(), self.indexing.derivation
         problems = [str(problem) for problem in health.pop("problems")]
         too_large = self.indexable.too_large() if scanned else None
-        problems += [
-            problem
-            for problem in (self.indexing.problem, self.database.problem, too_large, self.model.problem)
-            if problem
-        ]
+        lost = self.database.problem if not self.indexing.chunks_ready else None
+        problems += [problem for problem in (self.indexing.problem, lost, too_large, self.model.problem) if problem]
         if self.watcher.missing:
             problems.append(not_there(os.fsdecode(self.root)))
             state = "missing"
-        elif self.indexing.problem or too_large or not health["healthy"]:
+        elif self.indexing.problem or lost or too_large or not health["healthy"]:
             state = "degraded"
         elif not scanned:
             state = "scanning"

@@ -157,6 +157,13 @@ class FileTable:
             content.files.append(file)
             self.contents[content.id] = content
 
+    def forget_contents(self) -> None:
+        """The rows that described the files are lost: every file is read and described anew."""
+        for file in self.files.values():
+            file.version += 1  # what is on its way describes it by rows that are lost
+            self.set_content(file, None)
+        self.removed.clear()
+
     def sorted_paths(self) -> list[bytes]:
         """All paths in byte order. Do not modify; a new list is made after a change."""
         return self._order.paths(self.files)

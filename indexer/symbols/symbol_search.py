@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxd.indexer import languages
+from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.revisions import SYMBOLS_REVISION
@@ -279,14 +280,17 @@ class SymbolSearch:
 
     def outline_of(self, key: bytes) -> tuple[str, bytes, bytes] | None:
         """How parsing a content ended ("parsed", "failed"), and its packed definitions and imports, by its hash; None where it was
-        not parsed yet.
+        not parsed yet, or the index is lost.
         """
-        with self.database.reader() as connection:
-            row = connection.execute(
-                """SELECT symbols, definitions, imports FROM content LEFT JOIN symbol ON content_id = id
-                   WHERE hash = ? AND symbols IN ('parsed', 'failed') AND symbols_revision = ?""",
-                (key, SYMBOLS_REVISION),
-            ).fetchone()
+        try:
+            with self.database.reader() as connection:
+                row = connection.execute(
+                    """SELECT symbols, definitions, imports FROM content LEFT JOIN symbol ON content_id = id
+                       WHERE hash = ? AND symbols IN ('parsed', 'failed') AND symbols_revision = ?""",
+                    (key, SYMBOLS_REVISION),
+                ).fetchone()
+        except DatabaseError:
+            return None
         return None if row is None else (row[0], row[1] or b"", row[2] or b"")
 
     def packed_definitions(self, content_id: int) -> bytes:

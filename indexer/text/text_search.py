@@ -100,6 +100,7 @@ class TextSearch:
         self.lock = lock
         self.programs = programs
         self.counter = counter
+        self._generation = database.generation
         self._row_counts: dict[bytes, int] = {}
         """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
 
@@ -256,7 +257,7 @@ class TextSearch:
             with self.database.reader() as connection:
                 rows = connection.execute("SELECT max(id) FROM text_row").fetchone()[0]
                 if not rows:
-                    return []
+                    return [] if self._generation == self.database.generation else None
                 expression, estimate = self._expression(connection, query, rows)
                 if expression is None or estimate > COMMON_SHARE * rows:
                     return None
@@ -265,10 +266,17 @@ class TextSearch:
                        (SELECT rowid FROM text_index WHERE text_index MATCH ?)""",
                     (expression,),
                 )
-                return [content_id for (content_id,) in found]
-        except DatabaseError:
-            logger.exception("the text index cannot be read; the files are")
+                contents = [content_id for (content_id,) in found]
+        except DatabaseError as error:
+            logger.info("the text index cannot be read (%s); the files are", error)
             return None
+        # An index that was made anew meanwhile knows nothing yet.
+        return contents if self._generation == self.database.generation else None
+
+    def index_renewed(self) -> None:
+        """Call under the project's lock, when the files of the table have lost their contents."""
+        self._generation = self.database.generation
+        self._row_counts.clear()
 
     def forget_counts(self) -> None:
         """Call when the index was optimized."""
