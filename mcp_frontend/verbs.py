@@ -261,7 +261,9 @@ def files(options: argparse.Namespace) -> int:
     arguments = {"name_pattern": _glob(options), "max_tokens": PAGE_TOKENS}
     if options.path:
         arguments["path"] = _absolute(options.path)
-    only = {"extensions": options.extension, "hidden": options.hidden}
+    # As the tool has it of a glob: a name that begins with a dot asks for hidden files.
+    is_named = any(part.startswith(".") and part.strip(".") for part in options.pattern.split("/"))
+    only = {"extensions": options.extension, "hidden": options.hidden or is_named}
     return _query(options, "find_files_by_name", arguments, "files", show, only)
 
 

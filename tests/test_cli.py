@@ -235,6 +235,9 @@ def test_what_narrows_a_query_travels_in_the_hello(home, tmp_path):
     assert asked == {"globs": ["*.c", "!x"], "languages": ["c"], "hidden": True}
     asked = json.loads(run("files", "-e", "py", "-H", "--json", home=home, cwd=tmp_path).stdout)["hello"]["only"]
     assert asked == {"extensions": ["py"], "hidden": True}
+    for word, hidden in ((".gitignore", True), ("src/.env", True), ("./src", False), ("a.py", False)):
+        asked = json.loads(run("files", word, "--json", home=home, cwd=tmp_path).stdout)["hello"]["only"]
+        assert asked["hidden"] is hidden
 
 
 def test_search_prints_files_or_counts(home, tmp_path):

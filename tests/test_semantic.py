@@ -241,7 +241,7 @@ def test_the_status_counts_files_languages_and_types(view):
 def test_an_empty_answer_says_what_it_covers(view):
     answer = concept(view, "zzyzx qwrtpsd", target_paths=["logo.png", "big.py"])
     assert answer["status"] == "no_results_found"
-    assert answer["coverage"] == {"files_searched": 0, "skipped": {"not code": 1, "too_large": 1}}
+    assert answer["coverage"] == {"files_searched": 0, "skipped": {"binary": 1, "too_large": 1}}
 
 
 @pytest.mark.parametrize("arguments", [{"language": "pyton"}, {"language": "klingon"}])

@@ -217,20 +217,19 @@ class SemanticQuery:
         """What an empty answer vouches for."""
         with self.project.lock:
             files = list(self.scope.files(self.project.table))
-        files = [
-            file
-            for file in files
-            if languages.chunked_language_of(file.path) is not None and (self._takes is None or self._takes(file.path))
-        ]
-        skipped = Counter(
-            "binary" if file.is_binary else content.chunks
-            for file in files
-            if (content := file.content) is not None and (file.is_binary or content.chunks in {"too_large", "failed"})
-        )
-        return {
-            "files_searched": len(files) - skipped.total(),
-            "skipped": dict(skipped + self.project.left_out_of(self.scope.paths)),
-        }
+        skipped = self.project.left_out_of(self.scope.paths)
+        searched = 0
+        for file in files:
+            if self._takes is not None and not self._takes(file.path):
+                continue
+            if file.is_binary:
+                skipped["binary"] += 1
+            elif languages.chunked_language_of(file.path) is not None:
+                if file.content is not None and file.content.chunks in {"too_large", "failed"}:
+                    skipped[file.content.chunks] += 1
+                else:
+                    searched += 1
+        return {"files_searched": searched, "skipped": dict(skipped)}
 
 
 def _element_of(
