@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
+from ctxd.indexer.files.file_table import Content
 from projects import git, opened, ready
 
 OPERATIONS = int(os.environ.get("CTXD_FUZZ_OPERATIONS", "400"))
@@ -162,3 +164,31 @@ def test_a_file_written_while_it_is_read_is_not_taken_for_indexed(project, folde
         assert found["match_count"] == 1, n
         found = TOOLS["find_symbol_occurrences"].call(Call(view), {"symbol_name": f"b{n:03d}"})
         assert found["occurrence_count"] == 1, n
+
+
+def test_a_file_that_gets_other_bytes_before_the_lookup_is_not_overlooked(folder, home, workers, monkeypatch):
+    """Between the wait for symbols and their lookup there is no moment in which a file can change unnoticed."""
+    path = Path(folder, "a.py")
+    path.write_text("def known(): pass\n")
+    with opened(folder, home, workers, symbols_wait_ms=200) as project:
+        ready(project)
+        begin, threads = project.table.noting_changes, []
+
+        def change():
+            """As the indexing thread: the file has a content that is not parsed yet."""
+            with project.lock:
+                content = Content(-1, b"other bytes", "plain", "pending")
+                project.table.set_content(project.table.files[b"a.py"], content)
+                project.indexing.derivation.symbols.pending[content.id] = content
+
+        def changed_before(lock):
+            if not threads:
+                threads.append(threading.Thread(target=change))
+                threads[0].start()
+                threads[0].join(0.5)  # it ends only where nobody holds the lock
+            return begin(lock)
+
+        monkeypatch.setattr(project.table, "noting_changes", changed_before)
+        found = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "known"})
+        threads[0].join()
+        assert found["occurrence_count"] == 1 or "stale" in found

@@ -5,13 +5,14 @@ Invariant: an answer waits for changed files at most `symbols_wait_ms`; what it 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from ctxd.daemon.indexing.stage import Stage
     from ctxd.daemon.indexing.thread import IndexingThread
@@ -48,6 +49,20 @@ class Readiness:
             scope,
             stop,
         )
+
+    @contextlib.contextmanager
+    def symbols_noted(self, scope: Scope, stop: Callable[[], bool]) -> Iterator[tuple[int, set[File]]]:
+        """`symbols_now`, and the files that change from that very moment on, for as long as this lasts.
+
+        One step under the lock: a file that changed in between, and had its new text indexed, would be neither missing nor
+        noted, and its symbols not looked for.
+        """
+        project = self._project
+        with contextlib.ExitStack() as noting:
+            with project.lock:
+                missing = self.symbols_now(scope, stop)
+                noted = noting.enter_context(project.table.noting_changes(project.lock))
+            yield missing, noted
 
     def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
         """As `symbols_now`, of chunks and their vectors."""

@@ -17,6 +17,8 @@ from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.patterns.pattern import Pattern
 from ctxd.indexer.symbols.symbol_search import Occurrence, Snippets, split_name
 
+LOOKUPS_MAX = 3  # of symbols, where files are written meanwhile: who writes all the time would keep us looking
+
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Answer size limit")]
 CURSOR = Annotated[str | None, Field(description="From the last answer")]
 TARGET_PATHS = Annotated[
@@ -213,58 +215,22 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     project = call.view.project
     scope = call.view.scope(tuple(map(call.view.resolve, params.target_paths or ())))
     stale = project.files_now()
-    missing = project.readiness.symbols_now(scope, call.stop)
-    if missing and not project.indexing.first_pass_done:
-        progress = project.readiness.progress(project.indexing.derivation.symbols)
-        return {
-            "status": "indexing_required",
-            "occurrences": [],
-            "occurrence_count": 0,
-            "progress": progress,
-            "error_message": f"{missing} files of this scope are not parsed yet ({progress['done']} of {progress['total']} files are"
-            " indexed). Ask again soon, or narrow target_paths to folders already done; text search answers now.",
-        }
+    lookups = 0
+    while True:
+        lookups += 1
+        page = Page(params, int, str, int, int)
+        with project.readiness.symbols_noted(scope, call.stop) as (missing, noted):
+            if missing and not project.indexing.first_pass_done:
+                return _indexing_required(call, missing)
+            stopped = _fill(call, params, page, scope, language)
+            with project.lock:
+                changed = project.readiness.waiting_for_symbols(noted, scope)
+        if missing or stopped or not changed or lookups == LOOKUPS_MAX:
+            break
     if missing:
         stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
-    page = Page(params, int, str, int, int)
-    rank, place, line, column = page.place or (0, "", 0, 0)
-    path = place.encode("latin-1")
-    snippets = Snippets(project.root)
-    stopped = were_counted = False
-    with project.table.noting_changes(project.lock) as noted:
-        for found in project.symbols.occurrences(
-            params.symbol_name,
-            scope,
-            call.stop,
-            definitions=params.find_definitions,
-            references=params.find_references,
-            language=language,
-            after=(rank, path),
-        ):
-            if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
-                lambda one=found: _shown(call, one, snippets),
-                [found.rank, found.path.decode("latin-1"), found.line, found.column],
-            ):
-                break
-            if page.is_full and not were_counted:
-                were_counted = True
-                if project.symbols.are_more(
-                    params.symbol_name,
-                    RESULTS_MAX + page.earlier,
-                    scope,
-                    call.stop,
-                    definitions=params.find_definitions,
-                    references=params.find_references,
-                    language=language,
-                ):
-                    page.count_no_more()
-                    break
-        else:
-            stopped = call.stop()
-        with project.lock:
-            changed = project.readiness.waiting_for_symbols(noted, scope)
-    if changed and not stale:
-        stale = {"pending_files": changed, "reason": "files were written while their symbols were looked up"}
+    elif changed and not stale:
+        stale = {"pending_files": changed, "reason": "files were written each time their symbols were looked up"}
     result: dict[str, Any] = {
         "status": "success" if page.results else "no_occurrences_found",
         "occurrences": page.results,
@@ -279,6 +245,44 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     if stale:
         result["stale"] = stale
     return result
+
+
+def _indexing_required(call: Call, missing: int) -> dict[str, Any]:
+    project = call.view.project
+    progress = project.readiness.progress(project.indexing.derivation.symbols)
+    return {
+        "status": "indexing_required",
+        "occurrences": [],
+        "occurrence_count": 0,
+        "progress": progress,
+        "error_message": f"{missing} files of this scope are not parsed yet ({progress['done']} of {progress['total']} files are"
+        " indexed). Ask again soon, or narrow target_paths to folders already done; text search answers now.",
+    }
+
+
+def _fill(call: Call, params: SymbolParams, page: Page, scope: Scope, language: str | None) -> bool:
+    """Put the occurrences on `page`, from its place on; whether the call had to stop."""
+    symbols = call.view.project.symbols
+    kinds = {"definitions": params.find_definitions, "references": params.find_references}
+    rank, place, line, column = page.place or (0, "", 0, 0)
+    path = place.encode("latin-1")
+    snippets = Snippets(call.view.project.root)
+    were_counted = False
+    for found in symbols.occurrences(
+        params.symbol_name, scope, call.stop, **kinds, language=language, after=(rank, path)
+    ):
+        if (found.rank, found.path, found.line, found.column) > (rank, path, line, column) and not page.add(
+            lambda one=found: _shown(call, one, snippets),
+            [found.rank, found.path.decode("latin-1"), found.line, found.column],
+        ):
+            return False
+        if page.is_full and not were_counted:
+            were_counted = True
+            most = RESULTS_MAX + page.earlier
+            if symbols.are_more(params.symbol_name, most, scope, call.stop, **kinds, language=language):
+                page.count_no_more()
+                return False
+    return call.stop()
 
 
 def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
