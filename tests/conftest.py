@@ -13,7 +13,7 @@ KEPT = {"CTXD_HOME", "CTXD_WATCHES_MAX"}  # a run of all tests without inotify s
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """No test touches the user's own ctxd."""
+    """No test touches the user's own ctxd. Of the settings that the tests are run with only CTXD_WATCHES_MAX holds in them."""
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("CTXD_HOME", str(folder))

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.indexing.watcher import shared_inotify
 from ctxd.daemon.projects.config import Settings
 from ctxd.daemon.projects.project import Project
 from ctxd.indexer.database import Database
@@ -19,6 +20,7 @@ from ctxd.indexer.programs import find_programs
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 WATCHES_MAX = int(os.environ.get("CTXD_WATCHES_MAX", "100000"))  # 0: the whole run is without inotify
+SETTLE_MS = 5_000  # an answer of a busy machine is late, not stale
 
 
 def write(folder, files):
@@ -37,13 +39,14 @@ def opened(folder, home, workers, *, embedders=None, database=None, **settings):
         os.fsencode(os.path.realpath(folder)),
         own,
         workers,
-        Settings(**{"watches_max": WATCHES_MAX} | settings),
+        Settings(**{"watches_max": WATCHES_MAX, "settle_ms": SETTLE_MS} | settings),
         matchers=workers,
         embedders=embedders or workers,
         editor=Editor(str(home / "edits")),
         scratch=str(home / "git"),
         models=str(home / "models"),
         programs=find_programs(),
+        inotify=shared_inotify(),
     )
     project.open()
     try:

@@ -17,12 +17,15 @@ import time
 
 import pytest
 
-from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.daemon.indexing.watcher import LINKED_FILES_MAX, Watcher, shared_inotify
 from ctxd.indexer.files.file_table import Content, FileTable
 from ctxd.indexer.files.ignore import IgnoreFile
 from ctxd.indexer.files.secret_names import is_secret
 from ctxd.indexer.files.walker import Walker, stamp_of
 from projects import WATCHES_MAX, needs_git
+
+if sys.platform == "linux":
+    from ctxd.daemon.indexing import inotify
 
 needs_inotify = pytest.mark.skipif(sys.platform != "linux" or not WATCHES_MAX, reason="a run without inotify")
 SETTLED_SECONDS_MAX = 30
@@ -47,9 +50,12 @@ def watch(tmp_path):
     """Start a watcher of a folder; all are closed at the end."""
     started = []
 
+    inotify = shared_inotify()
+
     def start(root, on_dirty=lambda: None, table=None, watches_max=WATCHES_MAX):
         walker = Walker(root, scratch=str(tmp_path / "scratch"))
-        watcher = Watcher(FileTable() if table is None else table, walker, on_dirty=on_dirty, watches_max=watches_max)
+        table = FileTable() if table is None else table
+        watcher = Watcher(table, walker, on_dirty=on_dirty, shared=inotify, watches_max=watches_max)
         started.append(watcher)
         watcher.start()
         return watcher
@@ -67,7 +73,7 @@ def write(path, text="text"):
 
 def settled(watcher):
     """The paths in the table once everything that was written before is in it."""
-    assert watcher.settle(None) == 0
+    assert watcher.settle(None) is None
     for file in watcher.table.files.values():
         assert file.stamp == stamp_of(os.lstat(watcher.walker.root + b"/" + file.path)), file.path
     return set(watcher.table.files)
@@ -326,6 +332,50 @@ def test_every_change_is_in_the_table_at_once(root, watch, seed, with_own_rules)
     assert [one for one in watcher.health()["problems"] if "is a symbolic link" not in one] == []
 
 
+def test_polling_misses_no_save_that_a_question_follows(root, watch):
+    for number in range(200):
+        write(root + b"/%d/a.txt" % number)
+    watcher = watch(root, watches_max=0)
+    for number in range(50):
+        write(root + b"/%d/a.txt" % number, "other text")
+        index(watcher, b"%d/a.txt" % number)
+        assert watcher.settle(SETTLED_SECONDS_MAX) is None
+        assert watcher.table.files[b"%d/a.txt" % number].content is None
+
+
+def test_polling_says_why_and_that_it_is_too_slow(root, watch):
+    write(root + b"/a.txt")
+    watcher = watch(root, watches_max=0)
+    assert watcher.health()["problems"] == ["it polls for changes: watches_max is 0 in the settings"]
+    write(root + b"/b.txt")
+    stale = watcher.settle(0)
+    assert "polls for changes (watches_max is 0 in the settings)" in stale.reason
+    assert "longer than settle_ms allows" in stale.reason
+    assert settled(watcher) == {b"a.txt", b"b.txt"}
+
+
+def test_polling_looks_again_at_what_it_saw_before_the_question(root, watch):
+    for number in range(200):
+        write(root + b"/%03d/a.txt" % number)
+        write(root + b"-other/%03d/a.txt" % number)
+    watcher = watch(root, watches_max=0)
+    os.rename(root, root + b"-away")
+    os.rename(root + b"-other", root)
+    known = b""
+    while not known:
+        assert watcher.settle(0) is not None
+        known = next((path for path in watcher._folders if path and path not in watcher._visits), b"")
+    write(root + b"/" + known + b"/b.txt")
+    assert watcher.settle(SETTLED_SECONDS_MAX) is None
+    assert known + b"/b.txt" in watcher.table.files
+
+
+def test_polling_goes_on_in_the_background(root, watch):
+    watcher = watch(root, watches_max=0)
+    write(root + b"/a.txt")
+    until(lambda: watcher.follow(0.01) and b"a.txt" in watcher.table.files)
+
+
 @needs_git
 def test_polling_sees_the_same(root, watch):
     fuzz = Fuzz(root, 3, with_own_rules=False)
@@ -333,16 +383,17 @@ def test_polling_sees_the_same(root, watch):
     assert watcher.health()["backend"] == "polling"
     for _ in range(100):
         fuzz.step()
-        assert watcher.settle(None) == 0
+        assert watcher.settle(None) is None
         assert set(watcher.table.files) == truth(root, fuzz.tracked)
 
 
 def test_polling_reads_a_fresh_file_twice(root, watch):
     watcher = watch(root, watches_max=0)
-    write(root + b"/a.txt")
-    settled(watcher)
+    while not watcher._racy:  # on a busy machine it is no longer fresh by the time it was looked at
+        write(root + b"/a.txt")
+        settled(watcher)
     index(watcher, b"a.txt")
-    until(lambda: watcher.settle(None) == 0 and not watcher._racy)
+    until(lambda: watcher.settle(None) is None and not watcher._racy)
     assert watcher.table.files[b"a.txt"].content is None
     index(watcher, b"a.txt")
     settled(watcher)
@@ -423,13 +474,14 @@ def test_a_write_within_one_tick_is_not_missed(root, watch):
     settled(watcher)
     assert watcher.table.files[b"a.txt"].content is None
     index(watcher, b"a.txt")
-    until(lambda: watcher.settle(None) == 0 and not watcher._racy)
+    until(lambda: watcher.settle(None) is None and not watcher._racy)
     assert watcher.table.files[b"a.txt"].content is not None
 
 
 @needs_inotify
 def test_overflow_is_noticed_and_made_good(root, watch):
-    watcher = watch(root)
+    os.mkdir(root + b"-other")
+    watcher, other = watch(root), watch(root + b"-other")
     for folder in (b"/a", b"/b"):
         os.mkdir(root + folder)
     settled(watcher)
@@ -444,6 +496,7 @@ def test_overflow_is_noticed_and_made_good(root, watch):
             os.unlink(path)
         os.rename(root + b"/a", root + b"/b/a")
         write(root + b"/b/a/deep/last.txt")
+        write(root + b"-other/unseen.txt")
     watcher._queue.drain()
     assert settled(watcher) == {b"b/a/deep/last.txt"}
     assert watcher.overflows == watcher.health()["overflows"] == 1
@@ -451,16 +504,165 @@ def test_overflow_is_noticed_and_made_good(root, watch):
     write(root + b"/b/a/deep/after.txt")
     assert settled(watcher) == {b"b/a/deep/last.txt", b"b/a/deep/after.txt"}
     check_structure(watcher)
+    assert settled(other) == {b"unseen.txt"}
+    assert other.overflows == 1
 
 
 @needs_inotify
 def test_a_dead_reader_is_replaced(root, watch):
+    roots = [root, root + b"-other"]
+    write(roots[1] + b"/b.txt")
+    watchers = list(map(watch, roots))
+    thread = watchers[0]._queue._queue
+    os.write(thread._kill_w, b"!")
+    thread.join(SETTLED_SECONDS_MAX)
+    for name in (b"/deep/a.txt", b"/deep/b.txt"):
+        write(roots[0] + name)
+        write(roots[1] + name)
+        assert name[1:] in settled(watchers[0])
+        assert name[1:] in settled(watchers[1])
+    for watcher in watchers:
+        assert watcher._queue.is_alive()
+        assert watcher.health()["healthy"]
+        check_structure(watcher)
+
+
+@needs_inotify
+def test_many_projects_share_one_inotify_instance(tmp_path, watch):
+    """A user has 128 instances, and less where other programs watch files."""
+    before = inotify_instances()
+    watchers = []
+    for number in range(150):
+        write(os.fsencode(tmp_path / f"{number}" / "deep" / "a.txt"))
+        watchers.append(watch(os.fsencode(tmp_path / f"{number}")))
+    assert inotify_instances() == before + 1
+    for number, watcher in enumerate(watchers):
+        write(os.fsencode(tmp_path / f"{number}" / "deep" / f"{number}.txt"))
+        assert settled(watcher) == {b"deep/a.txt", b"deep/%d.txt" % number}
+        assert watcher.backend == "inotify"
+
+
+def inotify_instances():
+    count = 0
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # the one that lists them
+            count += os.readlink(f"/proc/self/fd/{name}") == "anon_inode:inotify"
+    return count
+
+
+@needs_inotify
+def test_a_project_inside_another_is_watched_for_both(root, watch):
+    write(root + b"/inner/deep/a.txt")
+    outer, inner = watch(root), watch(root + b"/inner")
+    again = watch(root + b"/inner")
+    write(root + b"/inner/deep/b.txt")
+    assert settled(outer) == {b"inner/deep/a.txt", b"inner/deep/b.txt"}
+    assert settled(inner) == settled(again) == {b"deep/a.txt", b"deep/b.txt"}
+    outer.close()
+    again.close()
+    write(root + b"/inner/deep/c.txt")
+    assert settled(inner) == {b"deep/a.txt", b"deep/b.txt", b"deep/c.txt"}
+    outer = watch(root)
+    os.rename(root + b"/inner", root + b"/moved")
+    write(root + b"/moved/deep/d.txt")
+    assert b"moved/deep/d.txt" in settled(outer)
+    assert inner.settle(None) is not None
+    assert inner.missing
+
+
+@needs_inotify
+def test_what_one_project_reads_for_another_is_announced_there(root, watch):
+    announced = threading.Event()
+    write(root + b"-other/a.txt")
+    one, other = watch(root), watch(root + b"-other", on_dirty=announced.set)
+    with one._queue.reading:  # the thread waits, and finds nothing once it is let
+        write(root + b"-other/b.txt")
+        announced.clear()
+    one.settle(None)
+    assert announced.wait(SETTLED_SECONDS_MAX)
+    assert settled(other) == {b"a.txt", b"b.txt"}
+
+
+@needs_inotify
+def test_a_folder_that_is_slow_to_be_watched_holds_up_no_other_project(root, watch, monkeypatch):
+    add, is_waiting, may_go_on = inotify.inotify_add_watch, threading.Event(), threading.Event()
+
+    def slow_add(descriptor, path, mask):
+        if path.endswith(b"/slow"):
+            is_waiting.set()
+            assert may_go_on.wait(SETTLED_SECONDS_MAX)
+        return add(descriptor, path, mask)
+
+    monkeypatch.setattr(inotify, "inotify_add_watch", slow_add)
+    write(root + b"-other/a.txt")
+    one, other = watch(root), watch(root + b"-other")
+    write(root + b"/slow/b.txt")
+    waiting = threading.Thread(target=settled, args=(one,))
+    waiting.start()
+    assert is_waiting.wait(SETTLED_SECONDS_MAX)
+    write(root + b"-other/c.txt")
+    assert settled(other) == {b"a.txt", b"c.txt"}
+    assert waiting.is_alive()
+    may_go_on.set()
+    waiting.join()
+    write(root + b"/slow/d.txt")
+    assert settled(one) == {b"slow/b.txt", b"slow/d.txt"}
+
+
+@pytest.fixture
+def link(root):
+    """Make a file outside the project, and another name of it in the project; returns the one outside."""
+
+    def make(path, text="text"):
+        outside = os.path.join(os.path.dirname(root), b"outside", path)
+        write(outside, text)
+        os.makedirs(os.path.dirname(root + b"/" + path), exist_ok=True)
+        os.link(outside, root + b"/" + path)
+        return outside
+
+    return make
+
+
+def test_a_file_with_several_names_is_looked_at_before_each_answer(root, watch, link):
+    before = link(b"deep/a.txt")
     watcher = watch(root)
-    os.write(watcher._queue._kill_w, b"!")
-    watcher._queue.join(SETTLED_SECONDS_MAX)
-    write(root + b"/deep/a.txt")
-    assert settled(watcher) == {b"deep/a.txt"}
-    assert watcher._queue.is_alive()
+    after = link(b"deep/b.txt")
+    settled(watcher)
+    for text in ("other text", "more text", "last text"):
+        for path, outside in ((b"deep/a.txt", before), (b"deep/b.txt", after)):
+            index(watcher, path)
+            write(outside, text)
+            settled(watcher)
+            assert watcher.table.files[path].content is None, (path, text)
+    os.unlink(before)
+    settled(watcher)
+    assert watcher.table.linked == {b"deep/b.txt"}
+
+
+def test_the_other_name_of_a_file_may_be_in_the_project_too(root, watch):
+    write(root + b"/one/a.txt")
+    os.mkdir(root + b"/two")
+    watcher = watch(root)
+    os.link(root + b"/one/a.txt", root + b"/two/b.txt")
+    settled(watcher)
+    index(watcher, b"one/a.txt")
+    write(root + b"/two/b.txt", "other text")
+    settled(watcher)
+    assert watcher.table.files[b"one/a.txt"].content is None
+
+
+@needs_inotify
+def test_more_files_with_several_names_than_can_be_looked_at_are_said(root, watch, link):
+    for number in range(LINKED_FILES_MAX + 1):
+        outside = link(b"%d.txt" % number)
+    watcher = watch(root)
+    stale = watcher.settle(SETTLED_SECONDS_MAX)
+    assert stale.pending_files == LINKED_FILES_MAX + 1
+    assert "hard link" in stale.reason
+    os.unlink(outside)
+    os.unlink(root + b"/0.txt")
+    until(lambda: watcher.sweep(None))
+    settled(watcher)
 
 
 @pytest.mark.parametrize("watches_max", [100_000, 0])
@@ -469,7 +671,7 @@ def test_a_root_that_goes_and_comes_back(root, watch, watches_max):
     watcher = watch(root, watches_max=watches_max)
     index(watcher, b"deep/a.txt")
     os.rename(root, root + b"-away")
-    assert watcher.settle(None) > 0
+    assert watcher.settle(None) is not None
     assert watcher.missing
     assert not watcher.health()["healthy"]
     assert set(watcher.table.files) == {b"deep/a.txt"}
@@ -550,13 +752,14 @@ def test_rules_above_the_root_hold(root, watch):
     assert settled(watcher) == {b"a.c"}
 
 
+@needs_inotify
 def test_a_write_after_a_deadline_is_pending_not_lost(root, watch):
     watcher = watch(root)
     for number in range(1000):
         write(root + b"/f%d" % number)
     pending = watcher.settle(0)
-    until(lambda: watcher.settle(0) == 0)
-    assert pending > 0
+    until(lambda: watcher.settle(0) is None)
+    assert pending.pending_files > 0
     assert len(settled(watcher)) == 1000
 
 
@@ -589,7 +792,7 @@ def open_descriptors():
 CHILD = """
 import os, sys
 import ctxd.daemon.indexing.inotify
-from ctxd.daemon.indexing.watcher import Watcher
+from ctxd.daemon.indexing.watcher import Watcher, shared_inotify
 from ctxd.indexer.files.file_table import FileTable
 from ctxd.indexer.files.walker import Walker
 root = os.fsencode(sys.argv[1])
@@ -598,9 +801,9 @@ if len(sys.argv) > 3:  # root may read anything: become who may not, now that al
     os.setgid(65534)
     os.setuid(65534)
 os.makedirs(root, exist_ok=True)
-watcher = Watcher(FileTable(), Walker(root, scratch=sys.argv[2]), on_dirty=lambda: None)
+watcher = Watcher(FileTable(), Walker(root, scratch=sys.argv[2]), on_dirty=lambda: None, shared=shared_inotify())
 def settled():
-    assert watcher.settle(30) == 0
+    assert watcher.settle(30) is None
     return sorted(watcher.table.files)
 """
 
@@ -657,7 +860,7 @@ watcher.start()
 if watcher.backend != "polling":
     sys.exit(77)
 open(root + b"/1/a", "w").close()
-assert watcher.settle(None) == 0
+assert watcher.settle(None) is None
 assert sorted(watcher.table.files) == [b"1/a"]
 assert "max_user_watches" in watcher.health()["problems"][0], watcher.health()
 watcher.close()

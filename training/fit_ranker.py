@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from ctxd.daemon.edits.editor import Editor
+from ctxd.daemon.indexing.watcher import shared_inotify
 from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.daemon.projects.config import Settings
 from ctxd.daemon.projects.project import Project
@@ -137,6 +138,7 @@ def opened(queries, home):
             editor=Editor(str(home / "edits")),
             scratch=str(home / "git"),
             programs=find_programs(),
+            inotify=shared_inotify(),
         )
         project.open()
         while not project.indexing.chunks_ready:

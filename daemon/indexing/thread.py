@@ -9,7 +9,6 @@ is applied only where the file has not changed meanwhile (`File.version`).
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import os
@@ -21,7 +20,6 @@ from ctxd.daemon.indexing.derivation import Derivation
 from ctxd.daemon.indexing.upkeep import Upkeep
 from ctxd.daemon.indexing.workers import PoolClosedError
 from ctxd.indexer.database import DatabaseError
-from ctxd.indexer.files.walker import stamp_of
 from ctxd.indexer.writer import BATCH_BYTES_MAX, BATCH_FILES_MAX
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ class IndexingThread(threading.Thread):
         self._closing = False
         self._backlog: list[File] = []
         self._given_up: dict[File, int] = {}
-        self._swept_at = time.monotonic()
 
     def run(self) -> None:
         while not self._closing:
@@ -119,8 +116,7 @@ class IndexingThread(threading.Thread):
         if not project.has_index():
             self._begin_anew()
         with project.lock:
-            swept = self._sweep()
-            project.watcher.settle(None)
+            swept = project.watcher.follow(SWEEP_SLICE_SECONDS)
             batch = self._next_batch()
             gone = list(itertools.islice(project.table.removed, BATCH_FILES_MAX))
         if gone:
@@ -156,15 +152,6 @@ class IndexingThread(threading.Thread):
             self._backlog, self._given_up = [], {}
             self.started_at = time.monotonic()
             project.writer.generation = generation  # from here on there is an index
-
-    def _sweep(self) -> bool:
-        """Some of a sweep where it is time for one; False where there is more of it."""
-        if time.monotonic() - self._swept_at <= self.project.settings.sweep_seconds:
-            return True
-        swept = self.project.watcher.sweep(SWEEP_SLICE_SECONDS)
-        if swept:
-            self._swept_at = time.monotonic()
-        return swept
 
     def _complete(self, *, text_is_done: bool) -> None:
         """See which parts of the first pass have ended."""
@@ -219,10 +206,7 @@ class IndexingThread(threading.Thread):
                     table.set_content(file, content)
                     self.derivation.note(content)
                 elif result.reason == "changed":
-                    # Changed since it was listed, and no event said so yet: take it as it is now.
-                    with contextlib.suppress(OSError):
-                        status = os.lstat(project.root + b"/" + file.path)
-                        table.put(file.path, status.st_size, stamp_of(status), touched=True)
+                    project.watcher.look_again(file.path)
                 else:
                     self._given_up[file] = file.version
             project.settled.notify_all()

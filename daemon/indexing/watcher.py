@@ -1,11 +1,13 @@
 """Keeps a project's file table equal to the disk.
 
-Invariant: when `settle` returns 0, the table reflects every write that had returned before the call. Events only mark
+Invariant: when `settle` returns None, the table reflects every write that had returned before the call. Events only mark
 paths dirty; what a dirty path is now, the disk says. So an event too many costs a look and an order of events means
 nothing; where events may be missing (overflow, lost watch, dead thread, replaced root) everything is looked at again.
+A write through another name of a file tells nothing in the folder of this one: files with several names are looked at
+each time. One thing is seen only by the next sweep: a first link that is made, and written through, outside the tree.
 
-Locks: `start`, `settle`, `sweep`, `health` and `close` run under the caller's project lock. The event handler runs in
-any thread and touches nothing but the dirty sets, under the queue's own lock.
+Locks: `start`, `settle`, `follow`, `sweep`, `health` and `close` run under the caller's project lock. The event handler
+runs in any thread and touches nothing but the dirty sets, under the queue's own lock.
 """
 
 from __future__ import annotations
@@ -15,17 +17,22 @@ import os
 import stat
 import sys
 import time
+from collections import deque
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer.files.walker import IGNORE_NAMES, Scan, stamp_of
+
+if sys.platform == "linux":
+    from ctxd.daemon.indexing import inotify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from watchdog.observers.inotify_c import WatchDescriptor
 
-    from ctxd.daemon.indexing.inotify import EventQueue
+    from ctxd.daemon.indexing.inotify import Inotify, Subscription
     from ctxd.indexer.files.file_table import FileTable
     from ctxd.indexer.files.walker import Walker
 
@@ -41,8 +48,14 @@ ROUND_PATHS = 256
 REFUSED_PATHS_MAX = 20_000
 """Ignored paths remembered, so that a busy log file is not asked about at each write."""
 PROBLEMS_MAX = 20
-POLLING_SHARE = 4
-"""While polling, a sweep that took a second is not begun again for this many seconds."""
+POLL_SECONDS = 1.0
+"""Between two sweeps in the background where there are no events, so that little is left to an answer."""
+POLLING_SHARE = 19
+"""Or so many times as long as one takes: it may cost a twentieth of a processor."""
+SWEEPS_COMPARED = 5
+"""The shortest of the last sweeps tells how long one takes: any one may have waited for a processor or for git."""
+LINKED_FILES_MAX = 1_000
+"""Files with several names that are looked at before each answer: 3 ms."""
 
 # How a folder is visited: only itself; with all below; with all below, judging known paths again.
 _SHALLOW, _DEEP, _FRESH = 0, 1, 2
@@ -55,13 +68,30 @@ _LANDMARK_NAMES = {
 """What matters in a git folder or above the root, and the visit it asks for: rules, or whether it is a repository."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """What an answer may miss, and why."""
+
+    pending_files: int
+    reason: str
+
+
 class Watcher:
     """The disk side of one project: walks, watches, and settles what changed into the table."""
 
     def __init__(
-        self, table: FileTable, walker: Walker, *, on_dirty: Callable[[], None], watches_max: int = sys.maxsize
+        self,
+        table: FileTable,
+        walker: Walker,
+        *,
+        on_dirty: Callable[[], None],
+        shared: Inotify | None,
+        watches_max: int = sys.maxsize,
+        sweep_seconds: float = 60.0,
     ) -> None:
-        """`on_dirty` is called from any thread when `settle` has work. Above `watches_max` folders it polls; 0 is always."""
+        """`on_dirty` is called from any thread when `settle` has work. Without a `shared` inotify, and above `watches_max`
+        folders, it polls. `sweep_seconds` lie between sweeps that look for what no event tells.
+        """
         self.table = table
         self.walker = walker
         self.missing = False
@@ -69,7 +99,9 @@ class Watcher:
         self._stopping = False
         self.overflows = 0
         self._on_dirty = on_dirty
+        self._shared = shared
         self._watches_max = watches_max
+        self._sweep_every_seconds = sweep_seconds
         self._announced = False
         self._root_identity: tuple[int, int] | None = None
         self._folders: dict[bytes, _Folder] = {}
@@ -87,18 +119,21 @@ class Watcher:
         self._racy: dict[bytes, float] = {}
         self._refused: set[bytes] = set()
         self._problems: dict[bytes, str] = {}
-        self._watch_problem: str | None = None
+        self._new_links: set[int] = set()
+        """Inodes that turned out to have several names: others of them may be ours."""
+        self._why_polling: str | None = None
         self._unhealthy: str | None = "not started"
         self._landmark_revision = -1
         self._last_reconcile: float | None = None
         self._sweep_seconds = 0.0
-        self._sweep_began = 0.0
+        """That the sweep which is under way has taken so far."""
+        self._sweeps_seconds: deque[float] = deque(maxlen=SWEEPS_COMPARED)
         self._sweep_ended = 0.0
-        self._queue: EventQueue | None = None
+        self._queue: Subscription | None = None
 
     @property
     def backend(self) -> str:
-        return "polling" if self._queue is None else "inotify"
+        return "polling" if self._why_polling is not None else "inotify"
 
     def start(self) -> None:
         """List everything into the table, watching each folder before it is read.
@@ -108,17 +143,13 @@ class Watcher:
         self._open_queue()
         self._begin_again("first listing")
         self.settle(None)
+        self._sweep_ended = time.monotonic()
 
-    def settle(self, deadline_seconds: float | None) -> int:
-        """Bring the table up to date with the disk; how many paths are still pending when the deadline passes (0 = fresh)."""
-        queue = self._queue
-        if queue is not None:
-            if not queue.is_alive():
-                self._revive("the thread that reads events died")
-            else:
-                queue.drain()
+    def settle(self, deadline_seconds: float | None) -> Stale | None:
+        """Bring the table up to date with the disk; what is still to be looked at when the deadline passes, None for nothing."""
+        self._drain()
         if not self._root_is_there():
-            return 1
+            return Stale(1, "the project's folder is not there")
         self._announced = False
         if self._events_lost:
             self._take_dirty()
@@ -126,13 +157,32 @@ class Watcher:
         if self._dirty:
             self._take_dirty()
         deadline = None if deadline_seconds is None else time.monotonic() + deadline_seconds
-        if self._queue is None:
-            return self._settle_by_polling(deadline)
         if self._names or self._visits:
             self._reconcile(deadline)
-        if self._racy and not self._names and not self._visits:
+        if self._racy and not self._names and not self._visits and self._queue is not None:
             self._look_at_racy(deadline)
-        return len(self._names) + len(self._visits)
+        if pending := len(self._names) + len(self._visits):
+            return Stale(pending, f"more changes than could be looked at in {_ms(deadline_seconds)}")
+        if self._queue is None:
+            return self._poll(deadline, deadline_seconds)
+        return self._look_at_linked()
+
+    def follow(self, slice_seconds: float) -> bool:
+        """What the indexing thread does from time to time: settle what events tell, and sweep where that is due, in slices between
+        which answers get the lock. False where a sweep is under way: call again.
+        """
+        if self._queue is not None:
+            self.settle(None)
+            every = self._sweep_every_seconds
+        else:
+            every = max(POLL_SECONDS, POLLING_SHARE * self._sweep_cost)
+            if self._root_is_there() and (self._names or self._visits):
+                self._reconcile(time.monotonic() + slice_seconds)
+                if self._names or self._visits:
+                    return False
+        if self.missing or (not self._sweep_visits and time.monotonic() < self._sweep_ended + every):
+            return True
+        return self.sweep(slice_seconds)
 
     def sweep(self, budget_seconds: float | None = None) -> bool:
         """Compare every folder with the disk, for what no event tells. False where the budget ended first: call again."""
@@ -141,21 +191,28 @@ class Watcher:
         if not self._sweep_visits:
             self._sweep_visits[b""] = _DEEP
             self._sweep_seconds = 0.0
-            self._sweep_began = time.monotonic()
         begun = time.monotonic()
         self._visit(self._sweep_visits, None if budget_seconds is None else begun + budget_seconds)
         self._finish_round()
         self._sweep_seconds += time.monotonic() - begun
         if self._sweep_visits:
             return False
+        self._sweeps_seconds.append(self._sweep_seconds)
         self._sweep_ended = time.monotonic()
         self._last_reconcile = time.time()
         if not self._visits and not self._names:
             self._unhealthy = None
+        if self._racy and self._queue is None:
+            self._look_at_racy(None)
         return True
 
+    def look_again(self, path: bytes) -> None:
+        """A file was read and is other than the table says: no event has told of that yet."""
+        self._names.setdefault(path, _SHALLOW)
+
     def health(self) -> dict[str, Any]:
-        problems = [text for text in (self._unhealthy, self._watch_problem) if text]
+        polls = f"it polls for changes: {why}" if (why := self._why_polling) is not None else None
+        problems = [text for text in (self._unhealthy, polls) if text]
         problems += sorted(list(self.walker.problems))  # noqa: C414 - a copy at once: others may add to it meanwhile
         for texts in (dict(self.walker.rule_problems), dict(self._problems)):
             problems += [f"{os.fsdecode(path) or '.'}: {text}" for path, text in sorted(texts.items())]
@@ -184,7 +241,7 @@ class Watcher:
     def _handle(self, watch: WatchDescriptor, mask: int, name: bytes) -> None:
         """Mark what an event is about as dirty. Runs under the queue's lock, in any thread."""
         self._last_event = time.time()
-        if mask & self._inotify.OVERFLOW:
+        if mask & inotify.OVERFLOW:
             self.overflows += 1
             self._events_lost = True
             return
@@ -195,17 +252,17 @@ class Watcher:
             if mode is not None:
                 for folder in landmark:
                     dirty[folder] = max(mode, dirty.get(folder, -1))
-            if mask & self._inotify.WATCH_LOST:
+            if mask & inotify.WATCH_LOST:
                 self._landmark_of.pop(watch, None)
                 self._landmark_revision = -1
         folder = self._path_of.get(watch)
         if folder is None:
             return
-        if mask & self._inotify.WATCH_LOST:
+        if mask & inotify.WATCH_LOST:
             self._path_of.pop(watch, None)
             dirty[folder] = max(_DEEP, dirty.get(folder, -1))
         elif not name:  # the folder itself
-            mode = _SHALLOW if mask & self._inotify.IS_ATTRIBUTE else _DEEP
+            mode = _SHALLOW if mask & inotify.IS_ATTRIBUTE else _DEEP
             dirty[folder] = max(mode, dirty.get(folder, -1))
         elif name in IGNORE_NAMES:
             dirty[folder] = _FRESH
@@ -215,7 +272,7 @@ class Watcher:
             dirty[folder] = max(_SHALLOW, dirty.get(folder, -1))
         else:
             path = folder + b"/" + name if folder else name
-            mode = _DEEP if mask & self._inotify.IS_FOLDER and not mask & self._inotify.IS_ATTRIBUTE else _SHALLOW
+            mode = _DEEP if mask & inotify.IS_FOLDER and not mask & inotify.IS_ATTRIBUTE else _SHALLOW
             if dirty.get(path, -1) < mode:
                 dirty[path] = mode
 
@@ -278,18 +335,28 @@ class Watcher:
         self._unhealthy = reason
 
     def _open_queue(self) -> None:
-        self._watch_problem = None
-        if not self._watches_max or not sys.platform.startswith("linux"):
-            return
-        from ctxd.daemon.indexing import inotify
+        self._why_polling = None
+        if self._shared is None:
+            self._why_polling = "this system has no inotify"
+        elif not self._watches_max:
+            self._why_polling = "watches_max is 0 in the settings"
+        else:
+            try:
+                self._queue = self._shared.subscribe(self._handle, self._announce)
+            except OSError as error:
+                self._why_polling = f"inotify cannot be had ({error.strerror}); see fs.inotify.max_user_instances, then restart the daemon"
 
-        self._inotify = inotify
-        try:
-            self._queue = inotify.EventQueue(self._handle, self._announce)
-        except OSError as error:
-            self._watch_problem = f"no inotify ({error.strerror}): polling"
+    def _drain(self) -> None:
+        queue = self._queue
+        if queue is None:
             return
-        self._queue.start()
+        with contextlib.suppress(OSError):
+            if queue.is_alive():
+                queue.drain()
+                return
+        self._close_queue()
+        self._open_queue()
+        self._look_at_everything("the thread that reads events died")
 
     def _close_queue(self) -> None:
         queue, self._queue = self._queue, None
@@ -300,11 +367,6 @@ class Watcher:
         self._landmark_revision = -1
         for folder in self._folders.values():
             folder.watch = None
-
-    def _revive(self, reason: str) -> None:
-        self._close_queue()
-        self._open_queue()
-        self._look_at_everything(reason)
 
     # Reconciling
 
@@ -464,7 +526,16 @@ class Watcher:
         stamp = stamp_of(status)
         file = self.table.files.get(path)
         is_new = file is None or file.stamp != stamp
-        file = self.table.put(path, status.st_size, stamp, touched=touched or path in self._racy)
+        if status.st_nlink > 1 and path not in self.table.linked and self._queue is not None:
+            self._new_links.add(status.st_ino)
+        file = self.table.put(
+            path,
+            status.st_size,
+            stamp,
+            touched=touched or path in self._racy,
+            inode=status.st_ino,
+            has_links=status.st_nlink > 1,
+        )
         if is_new:
             newest = max(status.st_mtime_ns, status.st_ctime_ns)
             window = RACY_NS if status.st_mtime_ns % 1_000_000_000 else RACY_COARSE_NS
@@ -512,7 +583,8 @@ class Watcher:
         self._names |= dict.fromkeys(due, _AGAIN)
         if self._queue is not None:  # a second write would have told of itself; without events it must be read again
             for path in due:
-                del self._racy[path]
+                if path not in self.table.linked:
+                    del self._racy[path]
         self._reconcile(deadline)
         for path in due:
             self._racy.pop(path, None)
@@ -531,23 +603,23 @@ class Watcher:
             self._path_of[watch] = path
 
         if len(self._path_of) >= self._watches_max:
-            self._poll_from_now_on(f"more than {self._watches_max} folders (raise watches_max in the settings")
+            self._poll_from_now_on(f"more than {self._watches_max} folders; raise watches_max in the settings")
             return
         try:
             queue.watch(self._absolute(path), remember, is_root=not path)
         except OSError as error:
-            if self._inotify.is_limit(error):
+            if inotify.is_limit(error):
                 count = len(self._folders)
                 self._poll_from_now_on(
-                    f"no inotify watch left after {count} folders (raise fs.inotify.max_user_watches"
+                    f"no inotify watch is left after {count} folders; raise fs.inotify.max_user_watches"
                 )
             # Else unreadable, which the scan records, or gone, of which an event tells.
 
     def _poll_from_now_on(self, reason: str) -> None:
         self._close_queue()
-        self._watch_problem = f"{reason}, then restart the daemon): polling"
+        self._why_polling = f"{reason}, then restart the daemon"
 
-    def _watch_landmarks(self, queue: EventQueue) -> None:
+    def _watch_landmarks(self, queue: Subscription) -> None:
         self._landmark_revision = self.walker.landmark_revision
         wanted = self.walker.landmarks()
         found: dict[WatchDescriptor, set[bytes]] = {}
@@ -566,30 +638,48 @@ class Watcher:
 
     # Without events
 
-    def _settle_by_polling(self, deadline: float | None) -> int:
-        """Sweep, unless the last one was too dear and too recent; then 1, for what may have changed meanwhile."""
-        asked = time.monotonic()
-        if self._names or self._visits:
-            self._reconcile(deadline)
-            if self._names or self._visits:
-                return len(self._names) + len(self._visits)
-            self._sweep_ended, self._sweep_seconds = time.monotonic(), time.monotonic() - asked
-            return 0
-        if (
-            deadline is not None
-            and not self._sweep_visits
-            and asked < self._sweep_ended + POLLING_SHARE * self._sweep_seconds
-        ):
-            return 1
-        while True:
-            done = self.sweep(None if deadline is None else max(0.0, deadline - time.monotonic()))
-            if done and self._sweep_began >= asked:
-                break
-            if deadline is not None and time.monotonic() > deadline:
-                return 1 + len(self._sweep_visits)
-        if self._racy:
-            self._look_at_racy(None)
-        return 0
+    @property
+    def _sweep_cost(self) -> float:
+        """Seconds that a sweep takes."""
+        return min(self._sweeps_seconds, default=0.0)
+
+    def _poll(self, deadline: float | None, seconds: float | None) -> Stale | None:
+        """Sweep, unless the last one took longer than the deadline allows: then the indexing thread does it from time to time."""
+        polls = f"the project polls for changes ({self._why_polling})"
+        now = time.monotonic()
+        if deadline is not None and now + self._sweep_cost > deadline:
+            return Stale(
+                len(self.table),
+                f"{polls}: a look at all its files takes {_ms(self._sweep_cost)}, longer than settle_ms allows;"
+                f" the last one ended {now - self._sweep_ended:.0f} s ago",
+            )
+        self._sweep_visits.clear()  # a sweep under way has seen some folders before the call
+        if self.sweep(None if deadline is None else deadline - now):
+            return None
+        return Stale(len(self.table), f"{polls}, and not all its files could be looked at in {_ms(seconds)}")
+
+    # Files with several names
+
+    def _look_at_linked(self) -> Stale | None:
+        """Compare files that may be written through another name."""
+        table = self.table
+        if self._new_links:
+            table.linked.update(path for path, file in table.files.items() if file.inode in self._new_links)
+            self._new_links.clear()
+        if len(table.linked) > LINKED_FILES_MAX:
+            return Stale(
+                len(table.linked),
+                f"{len(table.linked)} files have more than one hard link, too many to look at before each answer"
+                f" (over {LINKED_FILES_MAX}): writes through their other names are seen within {self._sweep_every_seconds:g} s",
+            )
+        for path in list(table.linked):
+            try:
+                status = os.lstat(self._absolute(path))
+            except OSError:
+                continue  # gone, and an event is on its way: it was there when the call came
+            if stat.S_ISREG(status.st_mode) and (stamp_of(status) != table.files[path].stamp or path in self._racy):
+                self._put(path, status)
+        return None
 
     def _absolute(self, path: bytes) -> bytes:
         return self.walker.root + b"/" + path if path else self.walker.root
@@ -604,6 +694,15 @@ class _Folder:
         self.watch: WatchDescriptor | None = None
         self.files: set[bytes] = set()
         self.folders: set[bytes] = set()
+
+
+def shared_inotify() -> Inotify | None:
+    """What all watchers of a process are given; None where the system has no inotify."""
+    return inotify.Inotify() if sys.platform == "linux" else None
+
+
+def _ms(seconds: float | None) -> str:
+    return "no time" if seconds is None else f"{seconds * 1000:.0f} ms"
 
 
 def _iso(seconds: float | None) -> str | None:

@@ -36,7 +36,7 @@ class Settings(BaseModel):
     sweep_seconds: Annotated[int, Field(ge=5)] = 60
     """Between comparisons of all files with the disk, for changes that no event tells."""
     watches_max: Annotated[int, Field(ge=0)] = 100_000
-    """Folders of a project watched by events; above it, and where the system allows fewer, polling takes over."""
+    """Folders of a project watched by events; above it, and where the system allows fewer, polling takes over, and `status` says why."""
     index_files_max: Annotated[int, Field(ge=1)] = 500_000
     """Files of a project indexed without asking; above it text and names still answer from the files."""
     index_mib_max: Annotated[int, Field(ge=1)] = 8 * 1024

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ctxd.daemon.edits.editor import Editor
+    from ctxd.daemon.indexing.inotify import Inotify
     from ctxd.daemon.indexing.workers import WorkerPool
     from ctxd.daemon.projects.config import Settings
     from ctxd.indexer.database import Database
@@ -59,8 +60,9 @@ class Project:
         scratch: str,
         models: str = "",
         programs: Programs,
+        inotify: Inotify | None,
     ) -> None:
-        """`scratch` is a folder for git, `models` the one where fetched models lie."""
+        """`scratch` is a folder for git, `models` the one where fetched models lie; `inotify` is that of all projects."""
         self.root = root
         self.database = database
         self.workers = workers
@@ -72,7 +74,14 @@ class Project:
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
         wake = threading.Event()
-        self.watcher = Watcher(self.table, self.walker, on_dirty=wake.set, watches_max=settings.watches_max)
+        self.watcher = Watcher(
+            self.table,
+            self.walker,
+            on_dirty=wake.set,
+            shared=inotify,
+            watches_max=settings.watches_max,
+            sweep_seconds=settings.sweep_seconds,
+        )
         self.model = ProjectModel(settings.model, database, embedders, models)
         self.writer = Writer(database, root, self.model.built_in, self.model.other)
         self.counter = ScopeCounter(self.table, self.lock)
@@ -173,17 +182,12 @@ class Project:
                 "reason": "the file list is being brought up to date",
             }
         try:
-            pending = self.watcher.settle(seconds)
+            stale = self.watcher.settle(seconds)
         finally:
             self.lock.release()
         if self.watcher.missing:
             raise gone(self.root)
-        if pending:
-            return {
-                "pending_files": pending,
-                "reason": f"more changes than could be looked at in {self.settings.settle_ms} ms",
-            }
-        return None
+        return None if stale is None else {"pending_files": stale.pending_files, "reason": stale.reason}
 
     def model_status(self) -> dict[str, Any]:
         """The project's entry in `ctxd model status --json`: which model is wanted, which answers, how far it is, what is wrong."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon.edits.editor import Editor
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.indexing.watcher import shared_inotify
 from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.daemon.projects import config
 from ctxd.daemon.projects.known_roots import KnownRoots
@@ -39,6 +40,7 @@ class Registry:
         self.places = places
         self.settings = settings
         self.programs = find_programs()
+        self.inotify = shared_inotify()
         self.workers = WorkerPool(
             settings.workers, job_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
@@ -206,6 +208,7 @@ class Registry:
                 scratch=scratch,
                 models=self.places.models,
                 programs=self.programs,
+                inotify=self.inotify,
             )
         except (DatabaseError, OSError) as error:
             raise ToolError(

@@ -45,12 +45,14 @@ class Content:
 class File:
     """One path of the project. `stamp` identifies the state of the inode last seen (see `walker.stamp_of`)."""
 
-    __slots__ = ("content", "path", "plain_version", "size", "stamp", "version")
+    __slots__ = ("content", "inode", "path", "plain_version", "size", "stamp", "version")
 
     def __init__(self, path: bytes, size: int, stamp: int) -> None:
         self.path = path
         self.size = size
         self.stamp = stamp
+        self.inode = 0
+        """0 where it was not looked at since the daemon started."""
         self.content: Content | None = None
         self.version = 0
         """Grows whenever the bytes may have changed; who reads them notes it before and compares it after."""
@@ -85,6 +87,8 @@ class FileTable:
         self.without_content: set[File] = set()
         self.removed: set[bytes] = set()
         """Paths gone since the database was last told."""
+        self.linked: set[bytes] = set()
+        """Paths of files that have other names, too: who writes through one of those tells nothing in the folder of this one."""
         self.generation = 0
         """Grows with every change of the set of paths, or of which of them are binary."""
         self._noting: list[set[File]] = []
@@ -109,7 +113,9 @@ class FileTable:
             with lock:
                 self._noting = [other for other in self._noting if other is not noted]
 
-    def put(self, path: bytes, size: int, stamp: int, *, touched: bool = False) -> File:
+    def put(
+        self, path: bytes, size: int, stamp: int, *, touched: bool = False, inode: int = 0, has_links: bool = False
+    ) -> File:
         """Record a file as it is on disk. A changed stamp drops its content, and so does `touched` (an event named the file):
         two writes within one tick of the kernel's clock leave the same stamp.
         """
@@ -123,6 +129,11 @@ class FileTable:
             file.size, file.stamp = size, stamp
             file.version += 1
             self.set_content(file, None)
+        file.inode = inode
+        if has_links:
+            self.linked.add(path)
+        elif self.linked:
+            self.linked.discard(path)
         return file
 
     def remove(self, path: bytes) -> File | None:
@@ -131,6 +142,7 @@ class FileTable:
             self.set_content(file, None)
             self.without_content.discard(file)
             self.removed.add(path)
+            self.linked.discard(path)
             self._path_changed(path)
         return file
 
