@@ -7,7 +7,6 @@ before the heavy imports, so that a client waits in the backlog instead of being
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import gc
 import logging
@@ -25,7 +24,6 @@ from ctxd.daemon import protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ctxd.daemon.projects.registry import Registry
     from ctxd.daemon.protocol import Places
     from ctxd.daemon.server import Connections
 
@@ -37,7 +35,6 @@ LOCK_SECONDS = 0.5
 HOUSEKEEPING_SECONDS = 1.0
 SWITCH_SECONDS = 0.001  # a thread that indexes gives an answer its turn five times sooner than by default
 OPEN_FILES = 8192
-SCAN_SECONDS = 8.0  # a question about a project that is being listed waits this long for the list
 
 
 def main() -> int:
@@ -79,6 +76,7 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
 
     from ctxd.daemon.projects import config
     from ctxd.daemon.projects.registry import Registry
+    from ctxd.daemon.requests import Process
     from ctxd.daemon.server import Connections
 
     try:
@@ -91,16 +89,9 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
     # pattern brings one about.
     gc.freeze()
     registry = Registry(places, settings)
-    started = time.monotonic()
     stop = anyio.Event()
-
-    def answer(hello: dict[str, Any]) -> dict[str, Any]:
-        if hello.get("want") == "stop":
-            anyio.from_thread.run_sync(stop.set)
-            return {}
-        return _answer(hello, places, registry, started)
-
-    connections = Connections(registry, answer)
+    process = Process(places, registry, stop=lambda: anyio.from_thread.run_sync(stop.set))
+    connections = Connections(process)
     async with anyio.create_task_group() as group:
         group.start_soon(_on_signals, stop)
         is_reachable = lambda: _identity(places.socket) == own_socket  # noqa: E731
@@ -132,7 +123,7 @@ async def _housekeeping(
 
     while True:
         await anyio.sleep(HOUSEKEEPING_SECONDS)
-        await anyio.to_thread.run_sync(connections.registry.retry_missing)
+        await anyio.to_thread.run_sync(connections.process.registry.retry_missing)
         if not is_reachable():
             logger.info("the socket is gone: nobody can reach this daemon any more")
             stop.set()
@@ -140,106 +131,6 @@ async def _housekeeping(
         if idle_exit_seconds and not connections.sessions and idle > idle_exit_seconds:
             logger.info("idle for %d s", idle)
             stop.set()
-
-
-def _answer(hello: dict[str, Any], places: Places, registry: Registry, started: float) -> dict[str, Any]:
-    """The answer line's fields for every want but "mcp" and "stop". Raises ToolError."""
-    from ctxd.daemon.answers.live_elements import outline
-    from ctxd.daemon.edits.editor import listed
-    from ctxd.daemon.errors import ToolError
-    from ctxd.daemon.projects import config
-    from ctxd.daemon.projects.registry import refuse_too_wide
-    from ctxd.daemon.projects.why import why
-    from ctxd.indexer.languages import LANGUAGES
-
-    root = hello.get("root")
-    match hello.get("want"):
-        case "status":
-            projects = registry.status(root)
-            if projects is None:
-                raise ToolError(
-                    f"{root} is in no project that ctxd watches", "`ctxd add` adds it, `ctxd list` shows all"
-                )
-            return {"status": {"daemon": _own_status(places, registry, started, hello), "projects": projects}}
-        case "list":
-            entries = registry.status(None) or []
-            return {"projects": [{"root": entry["root"], "state": entry["state"]} for entry in entries]}
-        case "add":
-            if root is None:
-                refuse_too_wide(str(hello.get("refused") or "/"))
-            project = registry.add(str(root))
-            return {"project": project.status()}
-        case "remove":
-            if root is None or not registry.remove(root):
-                raise ToolError(f"{root} is no project that ctxd watches", "`ctxd list` shows them")
-            return {"removed": root}
-        case "model":
-            if hello.get("retry"):
-                registry.retry_models()
-                return {}
-            return {"model": registry.view(str(root or hello.get("refused") or "/")).project.model_status()}
-        case "why":
-            project = registry.view(str(root or hello.get("refused") or "/")).project
-            if not project.scanned.wait(SCAN_SECONDS):
-                raise ToolError("the project's files are still being listed", "`ctxd status` shows how far it is")
-            return {"why": why(project, str(hello.get("path")))}
-        case "outline":
-            view = registry.view(str(root or hello.get("refused") or "/"))
-            return {"outline": outline(view, str(hello.get("path")))}
-        case "edits":
-            return {"edits": listed(registry.editor, hello.get("path"))}
-        case "undo":
-            registry.editor.undo(int(hello.get("edit") or 0))
-            return {}
-        case "languages":
-            return {
-                "languages": [
-                    {
-                        "name": language.name,
-                        "extensions": [os.fsdecode(one) for one in (*language.extensions, *language.file_names)],
-                        "symbols": language.has_symbols,
-                    }
-                    for language in LANGUAGES
-                ]
-            }
-        case "config":
-            try:
-                settings, sources = config.load(places.settings_file, root, dict(os.environ))
-            except config.SettingsError as error:
-                raise ToolError(str(error), "Mend it, then ask again") from None
-            return {"settings": config.describe(settings, sources)}
-        case other:
-            raise ToolError(f"ctxd knows no want {other!r}", "The front-end is of another version: run `ctxd restart`")
-
-
-def _own_status(places: Places, registry: Registry, started: float, hello: dict[str, Any]) -> dict[str, Any]:
-    """The backends are those that answer who asks: what the hello names or the default, less programs that are missing."""
-    from ctxd.daemon.projects.view import backend_of
-    from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
-
-    text = backend_of(hello, "text_backend", TEXT_BACKENDS)
-    files = backend_of(hello, "files_backend", FILES_BACKENDS)
-    return {
-        "running": True,
-        "pid": os.getpid(),
-        "version": protocol.VERSION,
-        "uptime_seconds": round(time.monotonic() - started, 1),
-        "socket": places.socket,
-        "rss_bytes": _rss_bytes(),
-        "text_backend": registry.programs.answering(text, TEXT_BACKENDS),
-        "files_backend": registry.programs.answering(files, FILES_BACKENDS),
-        "workers": dataclasses.asdict(registry.workers.stats()),
-        "problems": registry.problems(),
-    }
-
-
-def _rss_bytes() -> int:
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _become_daemon(places: Places) -> int | None:

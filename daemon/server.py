@@ -31,8 +31,10 @@ from pydantic import ValidationError
 from ctxd.daemon import protocol
 from ctxd.daemon import tools as _tools  # noqa: F401  # registers every tool
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.hello import Hello, read_hello
 from ctxd.daemon.instructions import instructions
 from ctxd.daemon.projects.view import View, backend_of, seen_as
+from ctxd.daemon.requests import REQUESTS, HelloRequest
 from ctxd.daemon.tool import TOOLS, Call, Tool
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from ctxd.daemon.projects.registry import Registry
+    from ctxd.daemon.requests import Process
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +60,8 @@ _READ_BYTES = 1 << 18
 class Connections:
     """All open connections: who is connected decides whether the daemon may end."""
 
-    def __init__(self, registry: Registry, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        self.registry = registry
-        self.answer = answer
-        """Answers every `want` but "mcp": hello -> fields of the answer line."""
+    def __init__(self, process: Process) -> None:
+        self.process = process
         self.sessions = 0
         self.idle_since = time.monotonic()
         self.build = protocol.build()
@@ -84,10 +85,10 @@ class Connections:
         hello = await self._hello(stream, lines)
         if hello is None:
             return
-        if hello.get("want") != "mcp":
+        if isinstance(hello, HelloRequest):
             await self._settle(stream, hello)
             return
-        session = Session(self.registry, hello)
+        session = Session(self.process.registry, hello)
         try:
             await anyio.to_thread.run_sync(session.find_project)
         except ToolError as error:
@@ -102,23 +103,26 @@ class Connections:
             self.sessions -= 1
             self.idle_since = time.monotonic()
 
-    async def _hello(self, stream: ByteStream, lines: Lines) -> dict[str, Any] | None:
+    async def _hello(self, stream: ByteStream, lines: Lines) -> Hello | None:
         hello = None
         with anyio.move_on_after(HELLO_SECONDS):
             try:
-                hello = _checked(json.loads(await lines.next(HELLO_BYTES_MAX)))
+                hello = _read_hello(json.loads(await lines.next(HELLO_BYTES_MAX)))
             except (ValueError, RecursionError) as error:
                 await self._say(stream, ok=False, error=f"this is not a ctxd front-end: {error}", hint="Use `ctxd mcp`")
                 return None
+            except ToolError as error:
+                await self._say(stream, ok=False, error=error.message, hint=error.hint)
+                return None
         return hello
 
-    async def _settle(self, stream: ByteStream, hello: dict[str, Any]) -> None:
+    async def _settle(self, stream: ByteStream, request: HelloRequest) -> None:
         try:
-            fields = await anyio.to_thread.run_sync(self.answer, hello)
+            fields = await anyio.to_thread.run_sync(request.answer, self.process)
         except ToolError as error:
             await self._say(stream, ok=False, error=error.message, hint=error.hint)
         except Exception:
-            logger.exception("answering %s", hello.get("want"))
+            logger.exception("answering %s", request.want)
             await self._say(stream, ok=False, error="ctxd met a bug", hint="See `ctxd logs`")
         else:
             await self._say(stream, ok=True, **fields)
@@ -175,25 +179,25 @@ class Lines:
 class Session:
     """One MCP session: its project, its toolsets, the calls it has running."""
 
-    def __init__(self, registry: Registry, hello: dict[str, Any]) -> None:
+    def __init__(self, registry: Registry, hello: Hello) -> None:
         self.registry = registry
         self.hello = hello
         self.view: View | None = None
         self._threads = anyio.CapacityLimiter(CALLS_AT_ONCE)
-        toolsets = hello.get("toolsets")
+        toolsets = hello.toolsets
         self.tools = {
             tool.name: tool
             for tool in TOOLS.values()
-            if (toolsets is None or tool.toolset in toolsets) and not (tool.writes and hello.get("read_only"))
+            if (toolsets is None or tool.toolset in toolsets) and not (tool.writes and hello.read_only)
         }
 
     def find_project(self) -> None:
         """Open the project the host named; where it named none it is asked later. Raises ToolError."""
         known = {tool.toolset for tool in TOOLS.values()}
-        if unknown := [one for one in self.hello.get("toolsets") or () if one not in known]:
+        if unknown := [one for one in self.hello.toolsets or () if one not in known]:
             raise ToolError(f"there is no toolset {', '.join(unknown)}", f"The toolsets are {', '.join(sorted(known))}")
-        if self.hello.get("root") is not None:
-            self.view = self._view(self.hello["root"])
+        if self.hello.root is not None:
+            self.view = self._view(self.hello.root)
         else:
             for field, backends in (("text_backend", TEXT_BACKENDS), ("files_backend", FILES_BACKENDS)):
                 backend_of(self.hello, field, backends)
@@ -311,7 +315,7 @@ class Session:
 
     async def _ask_roots(self, context: ServerRequestContext[Any]) -> View:
         """The project of a host that was started in `/` or the home folder: its first root. Raises ToolError."""
-        refused = self.hello.get("refused") or self.hello.get("cwd")
+        refused = self.hello.refused or self.hello.cwd
         hint = "Start the host in a project's folder, or set --project DIR or CTXD_PROJECT"
         capabilities = context.session.client_capabilities
         if capabilities is None or capabilities.roots is None:
@@ -329,19 +333,15 @@ class Session:
         raise ToolError(f"{refused} is too wide to be a project, and the host names no root", hint)
 
 
-def _checked(hello: Any) -> dict[str, Any]:
-    """A hello whose fields are of the types that are relied on. Raises ValueError."""
-    if not isinstance(hello, dict) or hello.get("ctxd") != protocol.PROTOCOL:
-        raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")
-    root, toolsets = hello.get("root"), hello.get("toolsets")
-    # Encoded too: a lone surrogate that stands for no byte is no file name.
-    if root is not None and not (
-        isinstance(root, str) and root.startswith(("/", "~")) and b"\0" not in os.fsencode(root)
-    ):
-        raise ValueError(f"root must be an absolute path, not {root!r}")
-    if toolsets is not None and not (isinstance(toolsets, list) and all(isinstance(one, str) for one in toolsets)):
-        raise ValueError(f"toolsets must be a list of names, not {toolsets!r}")
-    return hello
+def _read_hello(line: Any) -> Hello:
+    """The hello of a session, or the request that it names. Raises ValueError, and ToolError where there is no such request."""
+    hello = read_hello(line)
+    if hello.want == "mcp":
+        return hello
+    kind = REQUESTS.get(hello.want)
+    if kind is None:
+        raise ToolError(f"ctxd knows no want {hello.want!r}", "The front-end is of another version: run `ctxd restart`")
+    return read_hello(line, kind)
 
 
 def _listed(tool: Tool) -> types.Tool:

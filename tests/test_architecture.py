@@ -65,8 +65,9 @@ LAYERS = (
     ),
     *("indexer.patterns", "indexer.languages", "indexer.files", "indexer.structure", "indexer.text", "indexer.names"),
     *("indexer.symbols", "indexer.documents", "indexer.meaning", "indexer.worker", "indexer.writer"),
-    *("daemon.protocol", "daemon.errors", "daemon.schemas", "daemon.params", "daemon.projects.config"),
+    *("daemon.protocol", "daemon.errors", "daemon.hello", "daemon.schemas", "daemon.params", "daemon.projects.config"),
     *("daemon.indexing", "daemon.edits", "daemon.projects", "daemon.tool", "daemon.answers", "daemon.tools"),
+    "daemon.requests",
     *("daemon.instructions", "daemon.server", "daemon.main"),
     "mcp_frontend",
 )

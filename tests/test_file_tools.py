@@ -10,6 +10,7 @@ import pytest
 from ctxd.daemon import tool as tool_module
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.hello import read_hello
 from ctxd.daemon.projects.view import View, seen_as
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
@@ -540,7 +541,17 @@ def test_every_tool_asks_the_backend_that_is_forced(view, monkeypatch, tool, arg
 
 def test_what_narrows_a_connection_narrows_every_tool(view, folder):
     write(folder, {"src/.deep.py": "needle\n"})
-    narrow = seen_as(view, {"cwd": str(folder), "only": {"globs": ["!deep"], "extensions": ["py"], "hidden": True}})
+    narrow = seen_as(
+        view,
+        read_hello(
+            {
+                "ctxd": 1,
+                "want": "mcp",
+                "cwd": str(folder),
+                "only": {"globs": ["!deep"], "extensions": ["py"], "hidden": True},
+            }
+        ),
+    )
     expected = ["src/.deep.py", "test/app_test.py"]
     assert [path for path, _ in places(call(narrow, "search_in_files", query="needle"))] == [
         expected[0],

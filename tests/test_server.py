@@ -9,6 +9,7 @@ import anyio
 from ctxd.daemon import protocol
 from ctxd.daemon.projects import config
 from ctxd.daemon.projects.registry import Registry
+from ctxd.daemon.requests import Process
 from ctxd.daemon.server import Connections, Lines
 from ctxd.daemon.tool import TOOLS
 from projects import write
@@ -53,7 +54,7 @@ def test_slow_calls_of_one_host_keep_no_other_waiting(home, folder, monkeypatch)
     path = home / "test.sock"
 
     async def run():
-        connections = Connections(registry, lambda _hello: {})
+        connections = Connections(Process(protocol.places(), registry, stop=lambda: None))
         listener = await anyio.create_unix_listener(path)
         async with listener, anyio.create_task_group() as group, await anyio.connect_unix(path) as one:
             group.start_soon(listener.serve, connections.serve)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.projects.project import gone
@@ -20,6 +20,7 @@ from ctxd.indexer.programs import FILES_BACKENDS, TEXT_BACKENDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ctxd.daemon.hello import Hello
     from ctxd.daemon.projects.project import Project
     from ctxd.indexer.patterns.glob import PathFilter
 
@@ -92,43 +93,43 @@ class View:
         return path.decode("utf-8", "backslashreplace")
 
 
-def seen_as(view: View, hello: dict[str, Any]) -> View:
+def seen_as(view: View, hello: Hello) -> View:
     """`view` with what the hello asks for: the backends, and what narrows every query. Raises ToolError."""
     return replace(
         view,
         text_backend=backend_of(hello, "text_backend", TEXT_BACKENDS),
         files_backend=backend_of(hello, "files_backend", FILES_BACKENDS),
         only=_only(view, hello),
-        hidden=bool((hello.get("only") or {}).get("hidden")),
+        hidden=bool(hello.only and hello.only.hidden),
     )
 
 
-def backend_of(hello: dict[str, Any], field: str, backends: tuple[str, ...]) -> str:
+def backend_of(hello: Hello, field: str, backends: tuple[str, ...]) -> str:
     """The backend that a hello names, "index" by default. Raises ToolError."""
-    name = hello.get(field) or "index"
+    name = getattr(hello, field) or "index"
     if name not in backends:
         raise ToolError(f"there is no {field} {name!r}", f"CTXD_{field.upper()} is one of {', '.join(backends)}")
     return name
 
 
-def _only(view: View, hello: dict[str, Any]) -> Only | None:
-    asked = hello.get("only")
-    if not asked:
+def _only(view: View, hello: Hello) -> Only | None:
+    asked = hello.only
+    if asked is None:
         return None
-    extensions = {_extension(one) for one in asked.get("extensions") or ()}
+    extensions = {_extension(one) for one in asked.extensions or ()}
     names: set[bytes] = set()
-    for name in asked.get("languages") or ():
-        language = LANGUAGE_BY_NAME.get(str(name).lower())
+    for name in asked.languages or ():
+        language = LANGUAGE_BY_NAME.get(name.lower())
         if language is None:
-            near = difflib.get_close_matches(str(name).lower(), LANGUAGE_BY_NAME, 1)
+            near = difflib.get_close_matches(name.lower(), LANGUAGE_BY_NAME, 1)
             raise ToolError(
                 f"there is no language {name!r}",
                 f"{f'Did you mean {near[0]}? ' if near else ''}`ctxd languages` lists them",
             )
         extensions.update(language.extensions)
         names.update(language.file_names)
-    globs = tuple(map(str, asked.get("globs") or ()))
-    folder = os.path.realpath(os.fsencode(hello.get("cwd") or "/"))
+    globs = tuple(asked.globs or ())
+    folder = os.path.realpath(os.fsencode(hello.cwd or "/"))
     root = view.project.root
     inside = folder[len(root) + 1 :] if folder.startswith(root + b"/") else view.folder
     try:
