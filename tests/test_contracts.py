@@ -12,6 +12,7 @@ import pytest
 
 from ctxd.daemon import server
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.hello import Hello
 from ctxd.daemon.instructions import instructions
 from ctxd.daemon.tool import TOOLS
 
@@ -79,7 +80,7 @@ def test_a_tool_describes_itself(tool):
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("toolsets", [None, *([one] for one in sorted({tool.toolset for tool in TOOLS.values()})), []])
 def test_instructions_speak_of_served_tools_only(toolsets, read_only):
-    session = server.Session(None, {"toolsets": toolsets, "read_only": read_only})
+    session = server.Session(None, Hello(ctxd=1, want="mcp", toolsets=toolsets, read_only=read_only))
     told = instructions(session.tools)
     words = set(re.findall(r"\w+", told))
     assert words & TOOLS.keys() <= session.tools.keys()
