@@ -39,6 +39,10 @@ from ctxd.indexer.programs import find_programs
 
 RANKING = Path(__file__).parent.parent / "indexer" / "meaning" / "ranking.json"
 KINDS = ("with_vectors", "without_vectors")
+WITHOUT_EFFECT = {  # on any answer about these repositories: they get no weight
+    "name": {"compounds", "size", "is_example", "is_entrance"},
+    "without_vectors": {"near"},
+}
 SIGNS = ("one", "told", "name", "defines", "cosine")
 FOLDS, SHUFFLES = 5, 3
 L2 = 1e-3
@@ -65,8 +69,8 @@ def main():
     fitted = {}
     for kind in KINDS:
         rows = [one[kind] for one in asked]
-        print(kind, held_out(asked, rows))
-        fitted[kind] = fit(rows)
+        print(kind, held_out(asked, rows, kind))
+        fitted[kind] = fit(rows, kind)
         print("  fitted on all:", report(asked, rows, [fitted[kind]] * len(rows)))
     if options.write:
         old = json.loads(RANKING.read_text())
@@ -211,22 +215,22 @@ def same_path(one, other):
     return one == other or one.endswith("/" + other) or other.endswith("/" + one)
 
 
-def fit(rows):
+def fit(rows, kind):
     """Weights by feature, for sentences and for names."""
-    return {
-        "name" if is_name else "sentence": dict(
-            zip(
-                FEATURES, np.round(_fitted([row for row in rows if row["is_name"] == is_name]), 3).tolist(), strict=True
-            )
-        )
-        for is_name in (False, True)
-    }
+    weights = {}
+    for question in ("sentence", "name"):
+        left_out = WITHOUT_EFFECT.get(question, set()) | WITHOUT_EFFECT.get(kind, set())
+        used = [name for name in FEATURES if name not in left_out]
+        fitted = _fitted([row for row in rows if row["is_name"] == (question == "name")], used)
+        weights[question] = dict(zip(used, np.round(fitted, 3).tolist(), strict=True))
+    return weights
 
 
-def _fitted(rows):
-    rows = [row for row in rows if row["hits"].any()]
+def _fitted(rows, used):
+    columns = [FEATURES.index(name) for name in used]
+    rows = [{**row, "x": row["x"][:, columns]} for row in rows if row["hits"].any()]
     longest = min(CANDIDATES_MAX, max(len(row["x"]) for row in rows))
-    x = np.zeros((len(rows), longest, len(FEATURES)))
+    x = np.zeros((len(rows), longest, len(used)))
     right = np.zeros((len(rows), longest))
     absent = np.full((len(rows), longest), -1e9)
     for at, row in enumerate(rows):
@@ -234,7 +238,7 @@ def _fitted(rows):
         kept = np.argsort(-(row["x"].sum(1) + 100 * hit), kind="stable")[:longest]
         x[at, : len(kept)], absent[at, : len(kept)] = row["x"][kept], 0
         right[at, : len(kept)] = hit[kept] / hit[kept].sum()
-    weights, mean, square = np.zeros(len(FEATURES)), np.zeros(len(FEATURES)), np.zeros(len(FEATURES))
+    weights, mean, square = np.zeros(len(used)), np.zeros(len(used)), np.zeros(len(used))
     for step in range(1, STEPS + 1):  # Adam
         logits = SHARPNESS * (x @ weights) + absent
         shares = np.exp(logits - logits.max(1, keepdims=True))
@@ -246,7 +250,7 @@ def _fitted(rows):
     return weights
 
 
-def held_out(asked, rows):
+def held_out(asked, rows, kind):
     """The report with weights that no query of the same repository had a part in."""
     repositories = sorted({one["repository"] for one in asked})
     reports = []
@@ -255,7 +259,7 @@ def held_out(asked, rows):
         random.Random(seed).shuffle(order)
         fold = {name: at % FOLDS for at, name in enumerate(order)}
         weights = [
-            fit([row for one, row in zip(asked, rows, strict=True) if fold[one["repository"]] != held])
+            fit([row for one, row in zip(asked, rows, strict=True) if fold[one["repository"]] != held], kind)
             for held in range(FOLDS)
         ]
         reports.append(report(asked, rows, [weights[fold[one["repository"]]] for one in asked]))
@@ -267,7 +271,7 @@ def report(asked, rows, weights):
     by_repository, by_category = defaultdict(list), defaultdict(list)
     for one, row, own in zip(asked, rows, weights, strict=True):
         chosen = own["name" if row["is_name"] else "sentence"]
-        value = ndcg(row, np.array([chosen[name] for name in FEATURES]))
+        value = ndcg(row, np.array([chosen.get(name, 0.0) for name in FEATURES]))
         by_repository[one["repository"]].append(value)
         by_category[one["category"]].append(value)
     means = [sum(values) / len(values) for values in by_repository.values()]

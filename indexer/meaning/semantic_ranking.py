@@ -1,8 +1,8 @@
 """How files are ranked for a question: what speaks for a file, and how much that weighs.
 
 A question that is one identifier ("Router", "Client.get") is weighed otherwise than a sentence. The weights are fitted by
-training/fit_ranker.py, with and without a model; they are data (ranking.json). Invariant: a feature lies between 0 and 1 and
-is of the file and the question alone.
+training/fit_ranker.py, with and without a model; they are data (ranking.json). A feature that decides no answer has no weight there.
+Invariant: a feature lies between 0 and 1 and is of the file and the question alone.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def scores(
     ]
     rows = features(question, evidence, rarity)
     return [
-        sum(weights[name] * value for name, value in row.items())
+        sum(weight * row[name] for name, weight in weights.items())
         + (_PROSE_WEIGHT if (language := language_of(one.path)) is not None and language.name in PROSE else 0.0)
         for one, row in zip(evidence, rows, strict=True)
     ]
