@@ -360,7 +360,7 @@ class FileScopes:
             before = above.decode(errors="replace") + before.lstrip()
         before = before.rstrip()
         steps: list[str] = []
-        while not before.endswith("...") and (end := next((one for one in _STEP_ENDS if before.endswith(one)), "")):
+        while not before.endswith("..") and (end := next((one for one in _STEP_ENDS if before.endswith(one)), "")):
             before = before.removesuffix(end).rstrip()
             start = len(before)
             while start and (before[start - 1].isalnum() or before[start - 1] in "_$"):
