@@ -5,7 +5,7 @@ VENV ?= .venv
 DIR ?= .
 BIN = $(VENV)/bin
 
-.PHONY: run test lint types clean
+.PHONY: run test mutants lint types clean
 
 run: $(VENV)/.installed
 	$(BIN)/ctxd start
@@ -19,6 +19,10 @@ test: $(VENV)/.installed-dev
 	  command -v $$tool >/dev/null || { [ $$tool = fd ] && command -v fdfind >/dev/null; } || \
 	  echo "left out: the checks against $$tool, which is not installed"; done
 	$(BIN)/python -m pytest
+
+# Minutes: breaks one thing after another, and asks whether the golden answers notice.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python tests/mutants.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
