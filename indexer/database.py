@@ -285,10 +285,6 @@ class Database:
             is_page = _code_of(error) == _IO_ERROR
             self._lose("a page is not as it was written" if is_page else f"it is damaged: {error}")
 
-    def writer_rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-        with self.lock:
-            return self.writer.execute(statement, parameters).fetchall()
-
     def shrink(self) -> None:
         """Give memory back after a lot of writing: 35 MB of page cache, and what the allocator kept of it."""
         with self.lock:

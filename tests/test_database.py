@@ -119,7 +119,7 @@ def test_a_file_that_is_no_database_is_moved_aside(home):
     path.write_bytes(b"this is no database\n" * 1000)
     database = Database(str(path))
     assert "moved" in str(database.problem)
-    assert database.writer_rows("SELECT count(*) FROM content") == [(0,)]
+    assert list(database.stream("SELECT count(*) FROM content")) == [(0,)]
     database.close()
 
 
@@ -127,14 +127,15 @@ def test_a_stop_without_goodbye_is_noticed_and_loses_nothing(folder, home, worke
     write(folder, {f"{n}.py": f"def f{n}(): pass\n" for n in range(50)})
     with opened(folder, home, workers) as project:
         ready(project)
-        project.database.writer_rows("DELETE FROM note")
+        with project.database.transaction() as connection:
+            connection.execute("DELETE FROM note")
         copy = home / "databases" / "copy.db"
         for suffix in ("", "-wal"):
             if os.path.exists(project.database.path + suffix):
                 shutil.copy(project.database.path + suffix, copy.with_name(copy.name + suffix))
     database = Database(str(copy))
     assert database.problem is None
-    assert database.writer_rows("SELECT count(*) FROM file") == [(50,)]
+    assert list(database.stream("SELECT count(*) FROM file")) == [(50,)]
     database.close()
 
 
@@ -144,14 +145,14 @@ def test_contents_nobody_holds_are_collected(project, folder):
         write(folder, {"a.py": f"def f{n}(): pass\n"})
         assert count(project, f"f{n}") == 1
         TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": f"f{n}"})
-    stored = project.database.writer_rows("SELECT count(*) FROM content")[0][0]
+    [(stored,)] = project.database.stream("SELECT count(*) FROM content")
     assert stored >= 10  # one more where a file was met between being emptied and being written
     assert project.writer.collect() == 0
     with project.database.transaction() as connection:
         connection.execute("UPDATE content SET last_used = 0")
     assert project.writer.collect() == stored - 1
     for table in ("content", "text_row", "symbol"):
-        assert project.database.writer_rows(f"SELECT count(*) FROM {table}") == [(1,)]
+        assert list(project.database.stream(f"SELECT count(*) FROM {table}")) == [(1,)]
     assert count(project, "f9") == 1
     assert count(project, "f3") == 0
 
@@ -176,7 +177,7 @@ def test_damage_met_while_running_is_told_and_repaired_at_once(folder, home, wor
     with opened(folder, home, workers) as project:
         ready(project)
         path = project.database.path
-        page = project.database.writer_rows("SELECT rootpage FROM sqlite_master WHERE name = 'text_index_data'")[0][0]
+        [(page,)] = project.database.stream("SELECT rootpage FROM sqlite_master WHERE name = 'text_index_data'")
     with open(path, "r+b") as file:  # closed in good order, so that the next start looks at no page but the first
         file.seek(4096 * (page - 1))
         file.write(b"\xff" * 4096)

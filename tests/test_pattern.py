@@ -245,9 +245,9 @@ def test_bad_literal_is_an_error_too(query):
     ],
 )
 def test_largest_legal_patterns_work(query):
-    started = time.monotonic()
+    started = time.thread_time()  # what it costs, however busy the machine is
     pattern = regex(query)
-    assert time.monotonic() - started < 2
+    assert time.thread_time() - started < 2
     for text in (b"no match\n", "é no match\n".encode()):
         assert list(pattern.line_matches(text)) == []
         pattern.groups(text[:-1])
@@ -266,7 +266,7 @@ def test_a_pattern_that_is_large_as_utf8_means_the_same(query):
         assert bool(pattern.groups(grown.encode())[0]) == bool(small.groups(line.encode())[0])
     found = matches(pattern, "a.b\nx é " + "é" * 40 + "." + "b" * 30 + "\n" + "д" * 40 + "." + "1" * 30)
     assert found == [(2, 5, "é" * 40 + "." + "b" * 30), (3, 0, "д" * 40 + "." + "1" * 30)]
-    assert pattern.rg_arguments is None
+    assert pattern.rg_narrowing_arguments is None
 
 
 def test_a_thread_that_searches_leaves_others_running():
@@ -416,9 +416,12 @@ def test_same_lines_and_columns_as_ripgrep(tmp_path):
     for turn in range(160):
         query, ignore_case = random_pattern(dice), dice.random() < 0.4
         pattern = regex(query, ignore_case=ignore_case)
-        # The dialect is ripgrep's, and so is our spelling of it.
-        arguments = ["-i" if ignore_case else "-s", "-e", query] if turn % 2 else pattern.rg_arguments
-        assert our_lines(pattern, text) == rg_lines(tmp_path, *arguments), (query, ignore_case)
+        found = our_lines(pattern, text)
+        if turn % 2:
+            assert found == rg_lines(tmp_path, "-i" if ignore_case else "-s", "-e", query), (query, ignore_case)
+        else:  # our spelling of it misses no line
+            narrowed = {line for line, _ in rg_lines(tmp_path, *pattern.rg_narrowing_arguments)}
+            assert {line for line, _ in found} <= narrowed, (query, ignore_case)
 
 
 @needs_rg
@@ -431,7 +434,7 @@ def test_same_literals_as_ripgrep(tmp_path):
         pattern = literal(query, ignore_case=ignore_case)
         expected = rg_lines(tmp_path, "-F", "-i" if ignore_case else "-s", "-e", query)
         assert our_lines(pattern, text) == expected, (query, ignore_case)
-        assert rg_lines(tmp_path, *pattern.rg_arguments) == expected
+        assert rg_lines(tmp_path, *pattern.rg_narrowing_arguments) == expected
 
 
 @needs_rg
@@ -442,7 +445,7 @@ def test_same_as_ripgrep_in_corners(tmp_path, query):
     text = "a b\n\nÀ-e --\nK\u017f\u0345\n"
     (tmp_path / "text").write_text(text, encoding="utf-8")
     pattern = regex(query)
-    assert our_lines(pattern, text) == rg_lines(tmp_path, *pattern.rg_arguments)
+    assert our_lines(pattern, text) == rg_lines(tmp_path, *pattern.rg_narrowing_arguments)
     if query != r"\A":  # rg gives no column there
         assert our_lines(pattern, text) == rg_lines(tmp_path, "-s", "-e", query)
 
@@ -465,7 +468,7 @@ def settled():
 
 
 def test_ripgrep_is_not_asked_what_it_cannot_express():
-    assert literal("a\rb").rg_arguments is None
-    assert regex(r"a\x00?").rg_arguments is None
-    assert regex(r"\w=" * 10).rg_arguments is None
-    assert literal("-a").rg_arguments == ["--fixed-strings", "--case-sensitive", "--regexp=-a"]
+    assert literal("a\rb").rg_narrowing_arguments is None
+    assert regex(r"a\x00?").rg_narrowing_arguments is None
+    assert regex(r"\w=" * 10).rg_narrowing_arguments is None
+    assert literal("-a").rg_narrowing_arguments == ["--fixed-strings", "--case-sensitive", "--regexp=-a"]

@@ -49,16 +49,11 @@ class EmbeddingModel(Protocol):
         ...
 
 
-class AskedModel(EmbeddingModel, Protocol):
-    """A model that takes a question otherwise than the texts that may answer it."""
-
-    def encode_question(self, text: str) -> Any:
-        """float32 of shape (dimension,). Raises ModelError."""
-        ...
-
-
 def question_vector(model: EmbeddingModel, text: str) -> Any:
-    """The vector of a question: float32 of shape (dimension,). Raises ModelError."""
+    """The vector of a question: float32 of shape (dimension,). Raises ModelError.
+
+    A model that takes a question otherwise than the texts that may answer it has `encode_question`.
+    """
     ask = getattr(model, "encode_question", None)
     return ask(text) if ask is not None else model.encode([text])[0]
 

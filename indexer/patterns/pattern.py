@@ -15,7 +15,7 @@ from ctxd.indexer.patterns import grep_spelling, trigrams
 from ctxd.indexer.patterns.dialect import parse_literal, parse_regex
 from ctxd.indexer.patterns.engine import Spans, compiled
 from ctxd.indexer.patterns.matching import JOB_SECONDS, MatchJob, MatchResult
-from ctxd.indexer.patterns.spelling import BOUNDARIES, NO_BOUNDARIES, one_of_ascii, one_of_utf8, spelled, spelled_for_re
+from ctxd.indexer.patterns.spelling import NO_BOUNDARIES, one_of_ascii, one_of_utf8, spelled, spelled_for_re
 from ctxd.indexer.patterns.syntax import (
     TOO_LARGE,
     Assertion,
@@ -168,23 +168,12 @@ class Pattern:
         spans = self._search_line(line, captures=True)(line, 0)
         return _group_texts(line, spans if spans[0][0] >= 0 else [], self.group_names)
 
-    @property
-    def rg_arguments(self) -> list[str] | None:
-        r"""Arguments that give ripgrep 13 and later this very pattern; None where it cannot have it.
-
-        For files of valid UTF-8 without `\r` and NUL; no file arguments, no output flags.
-        """
-        return self._rg_arguments(boundaries=True)
-
     @cached_property
     def rg_narrowing_arguments(self) -> list[str] | None:
         r"""Arguments with which ripgrep names every plain file that matches, and maybe others; None where it cannot.
 
         Without word boundaries: ripgrep's Unicode may be of another year, and version 13 finds no `\b^` after an empty line.
         """
-        return self._rg_arguments(boundaries=False)
-
-    def _rg_arguments(self, *, boundaries: bool) -> list[str] | None:
         # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL. Version 13 finds no `$^`, which every empty line matches.
         if _names_any_of(self._tree, "\r\0") or self._is_costly or _asks_for_start_after_end(self._tree):
             return None
@@ -192,7 +181,7 @@ class Pattern:
             arguments = ["--fixed-strings", "--case-sensitive", f"--regexp={self._tree.text}"]
         else:
             # rg refuses above 10 MB what is within our own bounds.
-            regexp = spelled(self._tree, one_of_utf8, boundaries=BOUNDARIES if boundaries else NO_BOUNDARIES)
+            regexp = spelled(self._tree, one_of_utf8, boundaries=NO_BOUNDARIES)
             arguments = ["--case-sensitive", "--regex-size-limit=1G", f"--regexp={regexp}"]
         return arguments if len(arguments[-1].encode()) <= RG_PATTERN_BYTES_MAX else None
 
