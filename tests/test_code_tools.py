@@ -233,7 +233,7 @@ def test_matches_tell_the_element_they_are_in(view):
         "totalFiles": 1,
         "totalMatches": 5,
         "filesSearched": 1,
-        "codeElementTypes": {"method": 3},
+        "codeElementTypes": {"method": 4},
         "results": [
             {
                 "file": {"name": "Header.tsx", "path": "src/components/Header.tsx", "type": "file"},
@@ -306,8 +306,22 @@ def test_pages_of_matches_with_context_make_the_whole(view, folder):
             arguments["cursor"] = answer["nextCursor"]
         answer = call(view, "search_with_context", **arguments)
         groups += answer["results"]
+        assert answer["codeElementTypes"] == {"function": 90}  # of all matches, whatever a page shows
     assert groups == whole["results"]
     assert whole["codeElementTypes"] == {"function": 90}
+
+
+def test_types_are_counted_over_all_matches_and_a_file_without_elements_says_why(view, folder):
+    write(folder, {"few/a.py": "def f():\n    setState()\n" * 9, "few/big.py": "setState()\n" + "x = 1\n" * 200_000})
+    ready(view.project)
+    answer = call(view, "search_with_context", query="setState", includePatterns="few/", maxMatchesPerFile=1)
+    assert answer["totalMatches"] == 10
+    assert answer["codeElementTypes"] == {"function": 9}
+    assert [group.get("note") for group in answer["results"]] == [
+        None,
+        "no elements: the file is too large to be parsed",
+    ]
+    assert answer["coverage"]["skipped"] == {"too_large": 1}
 
 
 @pytest.mark.parametrize(

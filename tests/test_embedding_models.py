@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from test_semantic import LOGIN, READ_CSV, call, concept, paths
 
+from ctxd.daemon.indexing import chosen_model as project_model
 from ctxd.daemon.indexing.workers import WorkerPool
-from ctxd.daemon.projects import chosen_model as project_model
 from ctxd.daemon.projects import config
 from ctxd.daemon.projects.view import View
 from ctxd.indexer.decode import content_hash

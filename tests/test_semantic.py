@@ -13,6 +13,7 @@ from ctxd.daemon.errors import ToolError
 from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
+from ctxd.daemon.tools.semantic import TYPES
 from ctxd.indexer.database import Database
 from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.meaning import embedding
@@ -234,6 +235,10 @@ def test_the_status_counts_files_languages_and_types(view):
     assert answer["vectorizedElements"] == answer["totalElements"] > 0
     assert answer["totalFiles"] == answer["vectorizedFiles"] + 1  # the one that is too large
     assert {"python", "go", "javascript", "markdown"} <= set(answer["byLanguage"])
+    assert sum(answer["byLanguage"].values()) == answer["vectorizedElements"]
+    assert sum(answer["byType"].values()) == answer["vectorizedElements"]
+    assert set(answer["byType"]) <= set(TYPES)
+    assert answer["progress"]["total"] == answer["totalFiles"]
     assert answer["error"] is None
     assert answer["lastUpdated"].endswith("Z")
 

@@ -13,7 +13,7 @@ from ctxd.daemon.answers.text_query import TextQuery, pattern_of, scope_of_patte
 from ctxd.daemon.tool import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ctxd.indexer.patterns.pattern import Pattern
     from ctxd.indexer.text.text_search import FileMatches
@@ -36,32 +36,54 @@ class GroupedParams(Protocol):
     cursor: str | None
 
 
+class Teller:
+    """Says more of matches than where they are. It is asked once for each file, shown or only counted."""
+
+    def of(self, found: FileMatches, occurrences: list[LineMatch]) -> list[dict[str, Any]]:
+        """Fields for each match."""
+        del found
+        return [{} for _ in occurrences]
+
+    def note(self) -> str | None:
+        """What is to be said of the file that it was asked about last."""
+        return None
+
+    def total(self) -> str:
+        """What a cursor has to remember of all files until now."""
+        return ""
+
+    def go_on(self, total: str) -> None:
+        """Begin with the total of the pages before."""
+
+
 def matches_by_file(
     call: Call,
     params: GroupedParams,
-    more: Callable[
-        [FileMatches, list[LineMatch], list[dict[str, Any]]], None
-    ] = lambda _found, _occurrences, _matches: None,
+    teller: Teller | None = None,
 ) -> dict[str, Any]:
-    """The answer. `more` adds to the matches of one file what else there is to say of them."""
+    """The answer. `teller` says what else there is to say of the matches."""
+    teller = teller or Teller()
     pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
     scope = scope_of_patterns(call.view, params.include, params.exclude)
-    page = Page(params, str, int, bool, results_max=params.limit)
-    path, matches, is_exact = page.place or ("", 0, True)
+    page = Page(params, str, int, bool, str, results_max=params.limit)
+    path, matches, is_exact, told = page.place or ("", 0, True, "")
+    teller.go_on(told)
     after = path.encode("latin-1")
     enough = matches + RESULTS_MAX
     query = TextQuery(call, pattern, scope)
     for found in query.files(after):
         if found.path == after:
             continue
-        occurrences = _occurrences(pattern, found)
-        first = list(islice(occurrences, params.matches_max))
-        count = len(first) + sum(1 for _ in islice(occurrences, RESULTS_MAX + 1 - len(first)))
-        matches += count
-        is_exact = is_exact and count <= RESULTS_MAX
-        place = [found.path.decode("latin-1"), matches, is_exact]
+        occurrences = list(islice(_occurrences(pattern, found), RESULTS_MAX + 1))
+        fields = teller.of(found, occurrences)
+        matches += len(occurrences)
+        is_exact = is_exact and len(occurrences) <= RESULTS_MAX
+        place = [found.path.decode("latin-1"), matches, is_exact, teller.total()]
         goes_on = page.add(
-            lambda one=found, shown=first, total=count: _group(call, one, shown, total, page, more), place
+            lambda one=found, every=occurrences, more=fields: _group(
+                call, one, every, more, params.matches_max, teller.note(), page
+            ),
+            place,
         )
         if not goes_on or (page.count > len(page.results) and matches > enough):
             is_exact = False
@@ -89,22 +111,27 @@ def _group(
     call: Call,
     found: FileMatches,
     occurrences: list[LineMatch],
-    total: int,
+    fields: list[dict[str, Any]],
+    matches_max: int,
+    note: str | None,
     page: Page,
-    more: Callable[[FileMatches, list[LineMatch], list[dict[str, Any]]], None],
 ) -> dict[str, Any]:
     path = call.view.shown(found.path)
-    matches = [_match(found.number_of(start), line, first, last) for start, line, first, last in occurrences]
-    more(found, occurrences, matches)
+    matches = [
+        _match(found.number_of(start), line, first, last) | more
+        for (start, line, first, last), more in zip(occurrences[:matches_max], fields, strict=False)
+    ]
     group: dict[str, Any] = {
         "file": {"name": path.rpartition("/")[2], "path": path, "type": "file"},
         "matches": matches,
     }
+    if note is not None:
+        group["note"] = note
     # The first file of a page is shown whatever its size: with as many matches as there is room for.
     while not page.results and len(matches) > 1 and size_of(group) > page.bytes_left:
         matches.pop()
         page.truncated = True
-    return group if total == len(matches) else {**group, "totalMatches": total}
+    return group if len(occurrences) == len(matches) else {**group, "totalMatches": len(occurrences)}
 
 
 def _match(number: int, line: bytes, first: int, last: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
@@ -10,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ctxd.daemon.answers.live_elements import ElementLookup, elements_of, readable
-from ctxd.daemon.answers.match_groups import LineMatch, matches_by_file
+from ctxd.daemon.answers.match_groups import LineMatch, Teller, matches_by_file
 from ctxd.daemon.answers.page import RESULTS_MAX, TOKEN_BYTES, end_that_fits, make_cursor, read_cursor, size_of
 from ctxd.daemon.answers.text_query import pattern_of
 from ctxd.daemon.errors import ToolError
@@ -243,11 +244,13 @@ def _note(elements: FileElements) -> str | None:
     match elements.symbols:
         case "none":
             return f"no elements: {'files of this kind have no symbols' if elements.language is None else f'{elements.language} has no symbols'}"
-        case "too_large":
-            return "no elements: the file is too large to be parsed"
-        case "failed":
-            return "no elements: the file could not be parsed"
-    return None
+    return _WITHOUT_ELEMENTS.get(elements.symbols)
+
+
+_WITHOUT_ELEMENTS = {
+    "too_large": "no elements: the file is too large to be parsed",
+    "failed": "no elements: the file could not be parsed",
+}
 
 
 class ContextMatch(GroupedMatch):
@@ -257,6 +260,7 @@ class ContextMatch(GroupedMatch):
 class ContextGroup(TypedDict):
     file: FileOfMatches
     matches: list[ContextMatch]
+    note: NotRequired[str]
     totalMatches: NotRequired[int]
 
 
@@ -295,20 +299,51 @@ class ContextParams(CamelParams):
 def search_with_context(call: Call, params: ContextParams) -> dict[str, Any]:
     if not params.include_code_context:
         return matches_by_file(call, params)
-    lookup = ElementLookup(call)
+    around = _Around(ElementLookup(call))
+    answer = matches_by_file(call, params, around)
+    if around.left_out:
+        coverage = answer.setdefault("coverage", {"files_searched": answer["filesSearched"], "skipped": {}})
+        coverage["skipped"] = dict(Counter(coverage["skipped"]) + around.left_out)
+    return {**answer, "codeElementTypes": dict(around.types.most_common()), **around.lookup.state()}
 
-    def add_elements(found: FileMatches, occurrences: list[LineMatch], matches: list[dict[str, Any]]) -> None:
-        elements = _elements_around(lookup, found)
-        for (line_start, _, first, last), match in zip(occurrences, matches, strict=True):
+
+class _Around(Teller):
+    """Tells in which element each match is, and counts the types of all of them."""
+
+    def __init__(self, lookup: ElementLookup) -> None:
+        self.lookup = lookup
+        self.types: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        """Files without elements, by reason."""
+        self._symbols = ""
+
+    def of(self, found: FileMatches, occurrences: list[LineMatch]) -> list[dict[str, Any]]:
+        elements = _elements_around(self.lookup, found)
+        self._symbols = elements.symbols if elements is not None else ""
+        if self._symbols in {"too_large", "failed"}:
+            self.left_out[self._symbols] += 1
+        places: list[dict[str, Any]] = []
+        for line_start, _, first, last in occurrences:
             index = elements.around_span(line_start + first, line_start + last) if elements is not None else None
-            match["codeElement"] = None
-            if elements is not None and index is not None:
-                match["codeElement"] = place_of(elements.definitions[index])
+            place = place_of(elements.definitions[index]) if elements is not None and index is not None else None
+            if place is not None:
+                self.types[place["type"]] += 1
+            places.append({"codeElement": place})
+        return places
 
-    answer = matches_by_file(call, params, add_elements)
-    around = [match["codeElement"] for group in answer["results"] for match in group["matches"]]
-    types = Counter(element["type"] for element in around if element is not None)
-    return {**answer, "codeElementTypes": dict(types.most_common()), **lookup.state()}
+    def note(self) -> str | None:
+        return _WITHOUT_ELEMENTS.get(self._symbols)
+
+    def total(self) -> str:
+        return json.dumps(self.types)
+
+    def go_on(self, total: str) -> None:
+        """Raises ToolError where the cursor was tampered with."""
+        try:
+            counts = json.loads(total or "{}")
+            self.types = Counter({str(name): int(count) for name, count in counts.items()})
+        except (ValueError, TypeError, AttributeError):
+            raise ToolError("the cursor cannot be read", "Pass it as it was given, or leave it out to begin") from None
 
 
 def _elements_around(lookup: ElementLookup, found: FileMatches) -> FileElements | None:

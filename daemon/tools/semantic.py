@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
@@ -18,7 +19,7 @@ from ctxd.daemon.tool import Call, tool
 from ctxd.daemon.tools.search import CURSOR, MAX_TOKENS, TARGET_PATHS, CamelListed, Listed, Progress
 from ctxd.indexer import languages
 from ctxd.indexer.meaning import embedding
-from ctxd.indexer.symbols.enclosing import language_name, type_of
+from ctxd.indexer.symbols.enclosing import TYPE_OF_KIND, language_name, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -286,18 +287,29 @@ def code_vectorization_status(call: Call, _params: StatusParams) -> dict[str, An
     project.files_now()
     model = project.model
     answering = model.answering()
-    counts = project.semantic.counts(answering)
-    by_kind, by_content, updated = project.semantic.statistics(answering)
+    statistics = project.semantic.statistics(answering)
+    elements = done = vectorized = total = 0
+    by_language: Counter[str] = Counter()
+    by_type: Counter[str] = Counter()
     with project.lock:
-        files = [file for file in call.view.scope().files(project.table) if languages.chunked_language_of(file.path)]
-        by_language: dict[str, int] = {}
-        vectorized = 0
-        for file in files:
-            if file.content is not None and (chunks := by_content.get(file.content.id)):
-                vectorized += 1
-                language = languages.chunked_language_of(file.path)
-                name = language_name(language.name if language is not None else "")
-                by_language[name] = by_language.get(name, 0) + chunks
+        files = list(call.view.scope().files(project.table))
+    for file in files:
+        language, content = languages.chunked_language_of(file.path), file.content
+        if language is None or file.is_binary:
+            continue
+        total += 1
+        if content is None or content.chunks == "pending":
+            continue
+        chunks = statistics.chunks.get(content.id, 0)
+        elements += chunks
+        if chunks and content.id not in statistics.embedded:
+            continue
+        done += 1  # what is too large or could not be cut will have no vectors
+        vectorized += content.chunks not in {"too_large", "failed"}
+        by_language[language_name(language.name)] += chunks
+        for kind, count in statistics.kinds.get(content.id, {}).items():
+            by_type[TYPE_OF_KIND.get(kind, kind) or "section"] += count
+    by_language, by_type = +by_language, +by_type
     status = "ready" if project.indexing.chunks_ready else "indexing"
     if model.specification == embedding.NONE:
         status = "disabled"
@@ -310,16 +322,20 @@ def code_vectorization_status(call: Call, _params: StatusParams) -> dict[str, An
         "status": status,
         "model": answering.specification if answering is not None else None,
         "dimension": answering.dimension if answering is not None else None,
-        "progress": project.model_status()["progress"],
-        "totalFiles": len(files),
+        "progress": {"done": done, "total": total, "eta_seconds": project.model_status()["progress"]["eta_seconds"]},
+        "totalFiles": total,
         "vectorizedFiles": vectorized,
-        "totalElements": counts["chunks"],
-        "vectorizedElements": counts["embedded"],
-        "lastUpdated": dt.datetime.fromtimestamp(updated, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if updated else None,
-        "byLanguage": dict(sorted(by_language.items(), key=lambda one: -one[1])),
-        "byType": by_kind,
+        "totalElements": elements,
+        "vectorizedElements": by_language.total(),
+        "lastUpdated": _time(statistics.updated),
+        "byLanguage": dict(by_language.most_common()),
+        "byType": dict(by_type.most_common()),
         "error": model.problem,
     }
+
+
+def _time(seconds: int | None) -> str | None:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
 
 
 def _with_state(result: dict[str, Any], query: SemanticQuery) -> dict[str, Any]:

@@ -122,6 +122,20 @@ class Meaning:
         return {id_: cosine for id_, cosine, _ in found}
 
 
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Of the contents of a database and one model."""
+
+    chunks: dict[int, int]
+    """By content."""
+    embedded: set[int]
+    """Contents whose chunks have vectors of the model."""
+    kinds: dict[int, dict[str, int]]
+    """Chunks by content and by kind of definition, "" where they are of none."""
+    updated: int | None
+    """When the last was embedded, in Unix seconds."""
+
+
 class SemanticSearch:
     """Answers over one project. Thread-safe."""
 
@@ -234,22 +248,19 @@ class SemanticSearch:
             ).fetchone()
         return {"chunks": chunks, "embedded": embedded}
 
-    def statistics(self, model: StoredModel | None) -> tuple[dict[str, int], dict[int, int], int | None]:
-        """Chunks with vectors of a model by kind of definition, and by content; and when the last was embedded (Unix seconds)."""
+    def statistics(self, model: StoredModel | None) -> Statistics:
         number = (model.id if model is not None else 0,)
         with self.database.reader() as connection:
-            by_kind = connection.execute(
-                """SELECT kind, count(*) FROM chunk JOIN embedded USING (content_id)
-                   WHERE model_id = ? AND kind <> '' AND content_id IN (SELECT content_id FROM file)
-                   GROUP BY kind ORDER BY count(*) DESC""",
-                number,
-            ).fetchall()
-            by_content = connection.execute(
-                "SELECT content_id, chunk_count FROM embedded JOIN content ON content.id = content_id WHERE model_id = ?",
-                number,
+            chunks = connection.execute("SELECT id, chunk_count FROM content WHERE chunk_count > 0").fetchall()
+            embedded = connection.execute("SELECT content_id FROM embedded WHERE model_id = ?", number).fetchall()
+            kinds = connection.execute(
+                "SELECT content_id, kind, count(*) FROM chunk GROUP BY content_id, kind"
             ).fetchall()
             updated = connection.execute("SELECT max(embedded_at) FROM embedded WHERE model_id = ?", number).fetchone()
-        return dict(by_kind), dict(by_content), updated[0]
+        by_kind: dict[int, dict[str, int]] = {}
+        for content, kind, count in kinds:
+            by_kind.setdefault(content, {})[kind] = count
+        return Statistics(dict(chunks), {content for (content,) in embedded}, by_kind, updated[0])
 
     def _looked_for(self, question: Question) -> tuple[dict[str, float], list[str]]:
         """How rare the question's parts are; and which of its words to look for."""
