@@ -86,16 +86,47 @@ class Writer:
         embedded, by_other = self._embedded(self.built_in), self._embedded(self.other)
         for path, size, stamp, content_id, text_revision, *columns in rows:
             file = table.put(path, size, stamp)
-            if text_revision == TEXT_REVISION:
-                content = table.contents.get(content_id)
-                if content is None:
-                    content = _content(content_id, *columns)
-                    content.chunks = self._chunks(path, size, content, columns[-1], content_id in embedded)
-                    content.embedded = columns[-1] == CHUNKS_REVISION and content_id in by_other
-                symbols_revision = columns[3]
-                if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
-                    content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
-                table.set_content(file, content)
+            content = table.contents.get(content_id)
+            if content is None:
+                content = _content(content_id, *columns)
+                content.chunks = self._chunks(path, size, content, columns[-1], content_id in embedded)
+                content.embedded = columns[-1] == CHUNKS_REVISION and content_id in by_other
+            symbols_revision = columns[3]
+            if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
+                content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
+            table.set_content(file, content)
+            if text_revision != TEXT_REVISION:
+                table.outdated(file)
+
+    def first_pass(self) -> str:
+        """The last stage that a first pass over the root has ever completed: "chunks", "symbols" or "".
+
+        Where it was never noted, by an older ctxd, the rows tell.
+        """
+        try:
+            with self.database.reader() as connection:
+                noted = connection.execute("SELECT value FROM note WHERE key = ?", (self._first_pass_key,)).fetchone()
+                if noted is not None:
+                    return noted[0]
+                return connection.execute(
+                    """SELECT CASE WHEN count(*) = 0 OR sum(symbols = 'pending') THEN ''
+                                   WHEN sum(chunks_revision) THEN 'chunks' ELSE 'symbols' END
+                       FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
+                    (self.root_id,),
+                ).fetchone()[0]
+        except DatabaseError:
+            if not self.database.is_lost():
+                raise
+            return ""
+
+    def note_first_pass(self, stage: str) -> None:
+        """Remember that a first pass has completed a stage: from now on rows answer, however many are to be made anew."""
+        with self.database.transaction(self.generation) as connection:
+            connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (self._first_pass_key, stage))
+
+    @property
+    def _first_pass_key(self) -> str:
+        return f"first_pass:{self.root_id}"
 
     def index_files(self, files: Iterable[File]) -> list[IndexedFile]:
         """Read files and write their contents, text rows and paths, in one transaction.
@@ -176,7 +207,9 @@ class Writer:
             return "none"
         if size > FILE_BYTES_MAX:
             return "too_large"
-        return "chunked" if revision == CHUNKS_REVISION and (embedded or not self.built_in) else "pending"
+        if revision == CHUNKS_REVISION and (embedded or not self.built_in):
+            return "chunked"
+        return "outdated" if revision else "pending"
 
     def _embedded(self, model: str) -> set[int]:
         """The contents that have vectors of a model."""
@@ -337,5 +370,5 @@ def _content(
     id_: int, key: bytes, form: str, symbols: str, symbols_revision: int, lines: int, _chunks_revision: int
 ) -> Content:
     if symbols in {"parsed", "failed"} and symbols_revision != SYMBOLS_REVISION:
-        symbols = "pending"
+        symbols = "outdated" if symbols == "parsed" else "pending"
     return Content(id_, key, form, symbols, lines)

@@ -17,6 +17,9 @@ symbol        per content: packed definitions and imports, and packed references
               instead of a row per occurrence: a fifth of the space, and a file costs two inserts instead of hundreds.
 symbol_name   FTS5 name -> contents that define or refer to it (rowid = content id), the way into `symbol`. It folds case;
               the blobs decide.
+note          what else is to be remembered: "clean_stop" (indexer/database.py); "first_pass:ROOT", the last stage that a first
+              pass over a root has completed, "symbols" or "chunks" (indexer/writer.py). A step that drops rows without which
+              a stage cannot answer deletes that note.
 """
 
 from __future__ import annotations

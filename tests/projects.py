@@ -70,7 +70,7 @@ def until(condition, seconds=30.0):
 
 
 def ready(project):
-    until(lambda: project.indexing.chunks_ready)
+    until(lambda: project.indexing.caught_up)
     return project
 
 

@@ -1,5 +1,6 @@
 """While a project is first indexed: text and names are complete, symbols say so, and answer for what is done."""
 
+import os
 from concurrent.futures import Future
 
 import pytest
@@ -8,6 +9,7 @@ from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
+from ctxd.indexer.revisions import CHUNKS_REVISION, SYMBOLS_REVISION, TEXT_REVISION
 from projects import opened, ready, until, write
 
 
@@ -78,6 +80,108 @@ def test_indexing_required_never_comes_back(folder, home, pool):
         assert found["stale"]["pending_files"] == 1
         pool.let_go()
         until(lambda: call(project, "find_symbol_occurrences", symbol_name="g").get("occurrence_count") == 1)
+
+
+NOT_READY = ("indexing_required", "embeddings_not_ready")
+
+
+def statuses(project):
+    """What the tools that stand on derived data say of `total`."""
+    answers = [
+        call(project, "find_symbol_occurrences", symbol_name="total"),
+        call(project, "search_semantic_concept", concept_description="total"),
+        call(project, "search_code", query="total", minSimilarity=0),
+        call(project, "find_similar_code", codeSnippet="def total(): pass", minSimilarity=0),
+        call(project, "explore_codebase"),
+    ]
+    assert [one.get("status") for one in answers if one.get("status") in NOT_READY] == []
+    return answers
+
+
+def test_a_restarted_project_is_ready_and_indexes_what_has_changed_before_it_answers(folder, home, workers):
+    write(folder, {"a.py": "def total(): pass\n", "b.py": "total()\n"})
+    with opened(folder, home, workers) as project:
+        ready(project)
+    write(folder, {"b.py": "total()\ntotal()\n"})
+    with opened(folder, home, workers) as project:
+        found, concepts, *_ = statuses(project)
+        assert found["occurrence_count"] == 3
+        assert "stale" not in found
+        assert {one["file_path"] for one in concepts["results"]} == {"a.py", "b.py"}
+
+
+def test_files_changed_while_no_daemon_ran_make_an_answer_stale_and_never_not_ready(folder, home, pool):
+    pool.held = None
+    write(folder, {"a.py": "def total(): pass\n"} | {f"slow/{n}.py": f"total({n})\n" for n in range(250)})
+    with opened(folder, home, pool) as project:
+        ready(project)
+    pool.held = []
+    write(folder, {f"slow/{n}.py": f"total(-{n})\n" for n in range(250)})
+    with opened(folder, home, pool, symbols_wait_ms=50) as project:
+        found, concepts, *others = statuses(project)
+        assert [one["file_path"] for one in found["occurrences"]] == ["a.py"]
+        assert [one["file_path"] for one in concepts["results"]] == ["a.py"]
+        assert {one["stale"]["pending_files"] for one in (found, concepts, *others)} == {250}
+        assert project.status()["state"] == "ready"
+        pool.let_go()
+        ready(project)
+        assert call(project, "find_symbol_occurrences", symbol_name="total")["occurrence_count"] == 251
+
+
+def outdate(project):
+    """As if every index revision had been raised since the rows were written."""
+    with project.database.transaction() as connection:
+        connection.execute("UPDATE content SET text_revision = 1, symbols_revision = 1, chunks_revision = 99")
+
+
+def test_rows_of_an_older_revision_answer_until_new_ones_stand(folder, home, pool):
+    pool.held = None
+    write(folder, {f"slow/{n}.py": f"def total{n}(): total()\n" for n in range(20)} | {"slow/t.py": "def total(): 1\n"})
+    with opened(folder, home, pool) as project:
+        ready(project)
+        outdate(project)
+    pool.held = []
+    with opened(folder, home, pool, symbols_wait_ms=100) as project:
+        answers = statuses(project)
+        assert answers[0]["occurrence_count"] == 21
+        assert len(answers[1]["results"]) == 5
+        assert {one["stale"]["pending_files"] for one in answers} == {21}
+        assert "upgrade" in answers[0]["stale"]["reason"]
+        assert call(project, "search_text_pattern", query="total()")["match_count"] == 21
+        pool.let_go()
+        ready(project)
+        with project.database.reader() as connection:
+            revisions = connection.execute(
+                "SELECT DISTINCT text_revision, symbols_revision, chunks_revision FROM content"
+            ).fetchall()
+        assert revisions == [(TEXT_REVISION, SYMBOLS_REVISION, CHUNKS_REVISION)]
+        assert [one for one in statuses(project) if "stale" in one] == []
+        assert call(project, "search_text_pattern", query="total()")["match_count"] == 21
+
+
+def test_a_lost_index_says_that_it_is_made_anew(folder, home, pool):
+    pool.held = None
+    write(folder, {"slow/a.py": "def total(): pass\n"})
+    with opened(folder, home, pool) as project:
+        ready(project)
+        path = project.database.path
+    os.unlink(path)
+    pool.held = []
+    with opened(folder, home, pool) as project:
+        assert call(project, "find_symbol_occurrences", symbol_name="total")["status"] == "indexing_required"
+        assert call(project, "search_code", query="total")["status"] == "embeddings_not_ready"
+
+
+def test_an_index_that_never_noted_its_first_pass_is_ready_by_its_rows(folder, home, pool):
+    pool.held = None
+    write(folder, {"slow/a.py": "def total(): pass\n"})
+    with opened(folder, home, pool) as project:
+        ready(project)
+        with project.database.transaction() as connection:
+            connection.execute("DELETE FROM note")
+    pool.held = []
+    with opened(folder, home, pool, symbols_wait_ms=50) as project:
+        assert statuses(project)[0]["occurrence_count"] == 1
 
 
 def test_a_project_too_large_to_index_unasked_still_answers_text(folder, home, workers):

@@ -122,7 +122,7 @@ def test_a_project_opened_again_while_it_is_removed_keeps_its_index(registry, fo
     second = registry.add(str(folder))  # as a call of a session that goes on does
     assert second is not first
     slow_listing.set()
-    until(lambda: second.indexing.first_pass_done)
+    until(lambda: second.indexing.symbols_ready)
     assert second.indexing.problem is None
     assert os.path.exists(second.database.path)
 

@@ -145,7 +145,7 @@ def opened(queries, home):
             inotify=shared_inotify(),
         )
         project.open()
-        while not project.indexing.chunks_ready:
+        while not project.indexing.caught_up:
             if project.indexing.problem:
                 raise SystemExit(project.indexing.problem)
             time.sleep(0.1)

@@ -99,7 +99,7 @@ class ElementLookup:
         """Fields of an answer that had to do without the symbols of some files: none where it had not."""
         if not self.pending:
             return {}
-        if self.project.indexing.first_pass_done:
+        if self.project.indexing.symbols_ready:
             reason = "changed files are still being parsed"
             return {"stale": {"pending_files": self.pending, "reason": reason}}
         return indexing_required(self.project, f"{self.pending} files of this answer are not parsed yet")
@@ -107,7 +107,7 @@ class ElementLookup:
 
 def indexing_required(project: Any, what: str) -> dict[str, Any]:
     """The fields that say so in the tools of specification 003."""
-    progress = project.readiness.progress(project.indexing.derivation.symbols)
+    progress = project.readiness.progress("symbols")
     done = f"{progress['done']} of {progress['total']} files are indexed"
     return {
         "success": False,

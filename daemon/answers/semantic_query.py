@@ -62,23 +62,23 @@ class SemanticQuery:
         self.project = call.view.project
         self.scope = scope
         self.stale = self.project.files_now()
-        self.missing = self.project.readiness.chunks_now(scope, call.stop)
+        self.lacking = self.project.readiness.chunks_now(scope, call.stop)
         self._takes = takes
         self._lookup = ElementLookup(call)
         self._moved = 0
 
     def not_ready(self) -> str | None:
         """Why nothing can be answered yet."""
-        if not self.missing or self.project.indexing.chunks_ready:
+        if not self.lacking.files or self.lacking.is_ready:
             return None
         progress = self.progress()
         return (
-            f"{self.missing} files of this scope have no embeddings yet ({progress['done']} of {progress['total']} files are"
+            f"{self.lacking.files} files of this scope have no embeddings yet ({progress['done']} of {progress['total']} files are"
             " indexed). Ask again soon, or narrow the question to folders already done; text search answers now."
         )
 
     def progress(self) -> dict[str, Any]:
-        return self.project.readiness.progress(self.project.indexing.derivation.chunks)
+        return self.project.readiness.progress()
 
     def ask(self, text: str, limit: int) -> Iterator[Answer]:
         """The best chunk of each file, then more of them; best first, lazily; scores never rise."""
@@ -201,13 +201,9 @@ class SemanticQuery:
     def state(self) -> dict[str, Any]:
         """Fields that say what an answer had to do without."""
         fields: dict[str, Any] = {}
-        if self.stale:
-            fields["stale"] = self.stale
-        elif self.missing or self._moved:
-            fields["stale"] = {
-                "pending_files": self.missing + self._moved,
-                "reason": "changed files are still being embedded",
-            }
+        lacking = dataclasses.replace(self.lacking, files=self.lacking.files + self._moved)
+        if stale := self.stale or lacking.stale("embedded"):
+            fields["stale"] = stale
         model = self.project.model
         if model.problem:
             fields["note"] = f"the model {model.specification} does not answer: {model.problem}"

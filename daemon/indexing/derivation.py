@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ctxd.daemon.indexing.stage import Stage
 from ctxd.daemon.indexing.workers import ParseJob
 from ctxd.indexer import languages
+from ctxd.indexer.files.file_table import TO_DERIVE
 from ctxd.indexer.meaning.chunk_job import ChunkJob, EmbedJob
 from ctxd.indexer.meaning.chunk_rows import unembedded_chunks, write_chunks, write_vectors
 from ctxd.indexer.meaning.embedding import ModelError
@@ -51,11 +52,11 @@ class Derivation:
 
     def note(self, content: Content) -> None:
         """Call under the project's lock for every content that a file now points to."""
-        if content.chunks == "pending":
+        if content.chunks in TO_DERIVE:
             self.chunks.pending[content.id] = content
         elif content.chunks == "chunked":
             self._note_vectors(content)
-        if content.symbols == "pending":
+        if content.symbols in TO_DERIVE:
             self.symbols.pending[content.id] = content
         elif content.symbols in WITHOUT_OUTLINE:
             self.without_outline[content.id] = content
@@ -102,7 +103,7 @@ class Derivation:
         if not content.files:
             self.chunks.pending.pop(content.id, None)
             return None
-        if content.symbols == "pending":
+        if content.symbols in TO_DERIVE:
             return None
         return ChunkJob(
             path=self.project.root + b"/" + content.files[0].path,

@@ -1,20 +1,22 @@
 """How far the index of a project is: whether there are rows for an answer, what it waits for, how long the first pass takes.
 
-Invariant: an answer waits for changed files at most `symbols_wait_ms`; what it then has to do without is counted.
+Invariants: an answer waits for changed files at most `symbols_wait_ms`; what it then has to do without is counted. Once a project has
+had its first pass, which the index remembers, it is ready for as long as it has rows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxd.indexer import languages
+from ctxd.indexer.files.file_table import TO_DERIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ctxd.daemon.indexing.stage import Stage
     from ctxd.daemon.indexing.thread import IndexingThread
     from ctxd.indexer.files.file_table import Content, File
     from ctxd.indexer.files.scope import Scope
@@ -26,6 +28,27 @@ _VECTORS_WAIT_SECONDS = 2.0
 _VECTORS_WAITED_FOR = 8  # files: more take longer than anybody waits
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What of a scope has no rows of today."""
+
+    files: int
+    """With no rows at all."""
+    outdated: int
+    """Contents whose rows are of an older revision: they answer."""
+    is_ready: bool
+    """Whether there was ever a whole first pass: then an answer is made from the rows there are."""
+
+    def stale(self, making: str) -> dict[str, Any] | None:
+        """What an answer says of it; `making` as in "changed files are still being parsed"."""
+        if self.files:
+            return {"pending_files": self.files + self.outdated, "reason": f"changed files are still being {making}"}
+        if self.outdated:
+            reason = f"after an upgrade files are being {making} anew; for these the rows of the older version answer"
+            return {"pending_files": self.outdated, "reason": reason}
+        return None
+
+
 class Readiness:
     """Called by the threads of calls."""
 
@@ -34,24 +57,22 @@ class Readiness:
         self._project = indexing.project
         self._derivation = indexing.derivation
 
-    def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
+    def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> Lacking:
         """Wait until every file of the scope has its symbols, for at most `symbols_wait_ms`; return how many have not."""
-        derivation = self._derivation
+        derivation, indexing = self._derivation, self._indexing
 
         def require(missing: list[Content]) -> None:
             derivation.symbols.require(missing)
 
+        def in_scope(state: str) -> list[Content]:
+            return [one for one in derivation.symbols.pending.values() if one.symbols == state and _is_in(one, scope)]
+
         return self._made_now(
-            derivation.symbols,
-            require,
-            lambda: self._indexing.first_pass_done,
-            languages.parsed_language_of,
-            scope,
-            stop,
+            in_scope, require, lambda: indexing.symbols_ready, languages.parsed_language_of, scope, stop
         )
 
     @contextlib.contextmanager
-    def symbols_noted(self, scope: Scope, stop: Callable[[], bool]) -> Iterator[tuple[int, set[File]]]:
+    def symbols_noted(self, scope: Scope, stop: Callable[[], bool]) -> Iterator[tuple[Lacking, set[File]]]:
         """`symbols_now`, and the files that change from that very moment on, for as long as this lasts.
 
         One step under the lock: a file that changed in between, and had its new text indexed, would be neither missing nor
@@ -60,24 +81,28 @@ class Readiness:
         project = self._project
         with contextlib.ExitStack() as noting:
             with project.lock:
-                missing = self.symbols_now(scope, stop)
+                lacking = self.symbols_now(scope, stop)
                 noted = noting.enter_context(project.table.noting_changes(project.lock))
-            yield missing, noted
+                noted.difference_update([file for file in noted if file.content is not None])  # their text is outdated
+            yield lacking, noted
 
-    def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> int:
+    def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> Lacking:
         """As `symbols_now`, of chunks and their vectors."""
-        derivation = self._derivation
+        derivation, indexing = self._derivation, self._indexing
 
         def require(missing: list[Content]) -> None:
-            derivation.symbols.require(content for content in missing if content.symbols == "pending")
+            derivation.symbols.require(content for content in missing if content.symbols in TO_DERIVE)
             derivation.chunks.require(missing)
 
-        missing = self._made_now(
-            derivation.chunks, require, lambda: self._indexing.chunks_ready, languages.chunked_language_of, scope, stop
+        def in_scope(state: str) -> list[Content]:
+            return [one for one in derivation.chunks.pending.values() if one.chunks == state and _is_in(one, scope)]
+
+        lacking = self._made_now(
+            in_scope, require, lambda: indexing.chunks_ready, languages.chunked_language_of, scope, stop
         )
-        if not missing:
+        if not lacking.files:
             self._other_vectors_now(scope, stop)
-        return missing
+        return lacking
 
     def _other_vectors_now(self, scope: Scope, stop: Callable[[], bool]) -> None:
         """Give the other model a moment where a few files have just changed: by their words alone they would come after all others."""
@@ -98,25 +123,24 @@ class Readiness:
 
     def _made_now(
         self,
-        stage: Stage,
+        in_scope: Callable[[str], list[Content]],
         require: Callable[[list[Content]], None],
         is_ready: Callable[[], bool],
         language_of: Callable[[bytes], Language | None],
         scope: Scope,
         stop: Callable[[], bool],
-    ) -> int:
+    ) -> Lacking:
+        """`in_scope` lists the contents of the scope that are in a state. Those that are outdated answer, and are not waited for."""
         project = self._project
-        end = time.monotonic() + self._project.settings.symbols_wait_ms / 1000
+        end = time.monotonic() + project.settings.symbols_wait_ms / 1000
         with project.settled:
             while True:
                 if not project.has_index():
-                    return self._unknown(project.table.files.values(), language_of, scope) or 1
-                unknown = self._unknown(self._project.table.without_content, language_of, scope)
-                missing = [
-                    content
-                    for content in stage.pending.values()
-                    if any(scope.contains(file.path) for file in content.files)
-                ]
+                    files = self._unknown(project.table.files.values(), language_of, scope)
+                    return Lacking(files or 1, 0, is_ready=False)
+                unread = [file for file in project.table.without_content if file.content is None]
+                unknown = self._unknown(unread, language_of, scope)
+                missing = in_scope("pending")
                 if not (unknown or missing) or not is_ready():
                     break
                 if stop() or time.monotonic() > end or self._indexing.problem is not None:
@@ -124,7 +148,7 @@ class Readiness:
                 require(missing)
                 project.wake.set()
                 project.settled.wait(_WAIT_STEP_SECONDS)
-        return unknown + len(missing)
+            return Lacking(unknown + len(missing), len(in_scope("outdated")), is_ready=is_ready())
 
     def ranked_now(self, stop: Callable[[], bool]) -> None:
         """Wait until the elements are ranked anew, where that is to be done at once: the order of a large project may be of minutes ago."""
@@ -160,14 +184,13 @@ class Readiness:
                         counted[content.symbols] = counted.get(content.symbols, 0) + 1
         return counted
 
-    def progress(self, stage: Stage | None = None) -> dict[str, Any]:
-        """Of the first pass, up to a stage or to its end: `{done, total, eta_seconds}` in files."""
-        table, indexing, derivation = self._project.table, self._indexing, self._derivation
-        total = len(table)
-        if indexing.chunks_ready or (stage is derivation.symbols and indexing.first_pass_done):
+    def progress(self, stage: str = "chunks") -> dict[str, Any]:
+        """Of the first pass, up to its "symbols" or its end: `{done, total, eta_seconds}` in files."""
+        indexing, total = self._indexing, len(self._project.table)
+        if indexing.chunks_ready or (stage == "symbols" and indexing.symbols_ready):
             return {"done": total, "total": total, "eta_seconds": 0}
-        left = len(stage.pending) if stage else (len(derivation.symbols.pending) + len(derivation.chunks.pending)) / 2
-        done = max(0, int(total - left) - len(table.without_content) + indexing.given_up)
-        elapsed = time.monotonic() - indexing.started_at
-        eta = round(elapsed / done * (total - done)) if done > total // 100 else None
-        return {"done": done, "total": total, "eta_seconds": eta}
+        return indexing.progress.of(stage, total, indexing.left(), time.monotonic())
+
+
+def _is_in(content: Content, scope: Scope) -> bool:
+    return any(scope.contains(file.path) for file in content.files)

@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ctxd.daemon.indexing.derivation import Derivation
+from ctxd.daemon.indexing.progress import Left, Progress
 from ctxd.daemon.indexing.upkeep import Upkeep
 from ctxd.daemon.indexing.workers import PoolClosedError
 from ctxd.indexer.database import DatabaseError
@@ -41,8 +42,11 @@ class IndexingThread(threading.Thread):
         self.project = project
         self.derivation = Derivation(project)
         self.upkeep = Upkeep(project, self.derivation)
-        self._text_ready = self._first_pass_done = self._chunks_ready = False
-        self.started_at = time.monotonic()
+        self.progress = Progress()
+        completed = project.writer.first_pass()
+        self._symbols_ready = completed in {"symbols", "chunks"}
+        self._chunks_ready = completed == "chunks"
+        self._text_ready = self._symbols_caught_up = self._chunks_caught_up = False
         self.problem: str | None = None
         self._closing = False
         self._backlog: list[File] = []
@@ -85,14 +89,19 @@ class IndexingThread(threading.Thread):
         return self._text_ready and self.project.has_index()
 
     @property
-    def first_pass_done(self) -> bool:
-        """Whether every file has been looked at for symbols."""
-        return self._first_pass_done and self.project.has_index()
+    def symbols_ready(self) -> bool:
+        """Whether a first pass, of this daemon or of one before it, has parsed everything: from then on rows answer, for good."""
+        return self._symbols_ready and self.project.has_index()
 
     @property
     def chunks_ready(self) -> bool:
-        """Whether the first pass has cut everything into chunks, with vectors of the built-in model."""
+        """Likewise, has cut everything into chunks, with vectors of the built-in model."""
         return self._chunks_ready and self.project.has_index()
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether all that this daemon found to be done when it began is derived."""
+        return self._chunks_caught_up and self.project.has_index()
 
     def has_given_up(self, file: File) -> bool:
         """Whether this file cannot be read as it is."""
@@ -102,6 +111,11 @@ class IndexingThread(threading.Thread):
     def given_up(self) -> int:
         """Files that cannot be read as they are."""
         return len(self._given_up)
+
+    def left(self) -> Left:
+        """What is to be made. Call under the project's lock, or live with a number of a moment ago."""
+        unread = max(0, len(self.project.table.without_content) - self.given_up)
+        return Left(unread, len(self.derivation.symbols.pending), len(self.derivation.chunks.pending))
 
     def is_closing(self) -> bool:
         return self._closing
@@ -128,14 +142,15 @@ class IndexingThread(threading.Thread):
             self._index(batch)
         written = self.derivation.write()
         with project.lock:
-            self.derivation.send_some(text_ready=self._text_ready, chunks_ready=self._chunks_ready)
+            self.derivation.send_some(text_ready=self._text_ready, chunks_ready=self._chunks_caught_up)
+            self.progress.note(self.left(), time.monotonic())
             done = not project.table.without_content or self._only_given_up()
         self._complete(text_is_done=done)
-        if self._chunks_ready and not self.derivation.vectors.pending:
+        if self._chunks_caught_up and not self.derivation.vectors.pending:
             project.model.all_embedded()
         self.problem = None
         busy = bool(batch or gone or written or not swept)
-        return busy or (self._first_pass_done and self.upkeep.idle())
+        return busy or (self._symbols_caught_up and self.upkeep.idle())
 
     def _begin_anew(self) -> None:
         """A first pass again: the index was lost. Raises DatabaseError where no new one can be made now."""
@@ -148,24 +163,29 @@ class IndexingThread(threading.Thread):
             project.model.vectors_lost()
             self.derivation.begin_anew()
             self.upkeep.begin_anew()
-            self._text_ready = self._first_pass_done = self._chunks_ready = False
+            self._symbols_ready = self._chunks_ready = False
+            self._text_ready = self._symbols_caught_up = self._chunks_caught_up = False
             self._backlog, self._given_up = [], {}
-            self.started_at = time.monotonic()
+            self.progress = Progress()
             project.writer.generation = generation  # from here on there is an index
 
     def _complete(self, *, text_is_done: bool) -> None:
-        """See which parts of the first pass have ended."""
+        """See which parts of the first pass, or of what changed while no daemon ran, have ended."""
         name = os.fsdecode(self.project.root)
         if text_is_done and not self._text_ready:
             self.upkeep.text_is_complete()
             self._text_ready = True
-        if text_is_done and not self._first_pass_done and not self.derivation.symbols.pending:
+        if text_is_done and not self._symbols_caught_up and not self.derivation.symbols.pending:
             self.upkeep.symbols_are_complete()
-            self._first_pass_done = True
+            if not self._symbols_ready:
+                self.project.writer.note_first_pass("symbols")
+            self._symbols_caught_up = self._symbols_ready = True
             logger.info("symbols of %s are ready", name)
-        if self._first_pass_done and not self._chunks_ready and not self.derivation.chunks.pending:
+        if self._symbols_caught_up and not self._chunks_caught_up and not self.derivation.chunks.pending:
             self.upkeep.chunks_are_complete()
-            self._chunks_ready = True
+            if not self._chunks_ready:
+                self.project.writer.note_first_pass("chunks")
+            self._chunks_caught_up = self._chunks_ready = True
             logger.info("%s is ready", name)
 
     def _next_batch(self) -> list[File]:
@@ -203,6 +223,7 @@ class IndexingThread(threading.Thread):
                     continue
                 if result.content is not None:
                     content = table.contents.get(result.content.id, result.content)
+                    content.lines = result.content.lines
                     table.set_content(file, content)
                     self.derivation.note(content)
                 elif result.reason == "changed":

@@ -96,6 +96,8 @@ def _of_symbols(project: Project, content_id: int, symbols: str) -> str:
             return "its symbols are indexed"
         case "pending":
             return "its symbols are being indexed"
+        case "outdated":
+            return "its symbols are indexed, and being indexed anew after an upgrade"
         case "too_large":
             return "too large for symbols; its text is searched"
         case "failed":

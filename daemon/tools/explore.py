@@ -99,8 +99,7 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
         raise ToolError(f"{params.path!r} is a file", "Name a folder; read_code_element reads files")
     stale = project.files_now()
     scope = view.scope((folder,))
-    missing = project.readiness.symbols_now(scope, call.stop)
-    is_ready = project.indexing.first_pass_done
+    lacking = project.readiness.symbols_now(scope, call.stop)
     with project.lock:
         files = list(scope.files(project.table))
     overview = Overview(project.root, folder, files, params.depth)
@@ -109,7 +108,7 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
     room -= size_of(summary)
     keys: list[dict[str, Any]] = []
     used = 0
-    if is_ready:
+    if lacking.is_ready:
         project.readiness.ranked_now(call.stop)
         for one in project.symbols.key_elements(scope, KEY_ELEMENTS_MAX):
             shown = _key_element(view.shown(one.path), one)
@@ -129,12 +128,10 @@ def explore_codebase(call: Call, params: ExploreParams) -> dict[str, Any]:
         answer["coverage"] = {"files_searched": 0, "skipped": dict(project.left_out_of((folder,)))}
     if truncated:
         answer["truncated"] = True
-    if not is_ready:
+    if not lacking.is_ready:
         what = "keyElements come when all files are parsed, and lines are counted as files are indexed"
         return answer | indexing_required(project, what)
-    if missing and not stale:
-        stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
-    if stale:
+    if stale := stale or lacking.stale("parsed"):
         answer["stale"] = stale
     return answer
 

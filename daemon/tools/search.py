@@ -219,16 +219,16 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
     while True:
         lookups += 1
         page = Page(params, int, str, int, int)
-        with project.readiness.symbols_noted(scope, call.stop) as (missing, noted):
-            if missing and not project.indexing.first_pass_done:
-                return _indexing_required(call, missing)
+        with project.readiness.symbols_noted(scope, call.stop) as (lacking, noted):
+            if lacking.files and not lacking.is_ready:
+                return _indexing_required(call, lacking.files)
             stopped = _fill(call, params, page, scope, language)
             with project.lock:
                 changed = project.readiness.waiting_for_symbols(noted, scope)
-        if missing or stopped or not changed or lookups == LOOKUPS_MAX:
+        if lacking.files or stopped or not changed or lookups == LOOKUPS_MAX:
             break
-    if missing:
-        stale = {"pending_files": missing, "reason": "changed files are still being parsed"}
+    if incomplete := lacking.stale("parsed"):
+        stale = incomplete
     elif changed and not stale:
         stale = {"pending_files": changed, "reason": "files were written each time their symbols were looked up"}
     result: dict[str, Any] = {
@@ -249,7 +249,7 @@ def find_symbol_occurrences(call: Call, params: SymbolParams) -> dict[str, Any]:
 
 def _indexing_required(call: Call, missing: int) -> dict[str, Any]:
     project = call.view.project
-    progress = project.readiness.progress(project.indexing.derivation.symbols)
+    progress = project.readiness.progress("symbols")
     return {
         "status": "indexing_required",
         "occurrences": [],

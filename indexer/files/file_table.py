@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ctxd.indexer.files.path_order import Shelf
 
 
+TO_DERIVE = frozenset({"pending", "outdated"})
+"""The states of a content's symbols or chunks in which they are to be made."""
+
+
 class Content:
     """One distinct sequence of bytes, shared by all files that hold it; the trigram index covers it."""
 
@@ -32,11 +36,12 @@ class Content:
         self.form = form
         """decode.PLAIN, DECODED or BINARY."""
         self.symbols = symbols
-        """"pending", "parsed", "none" (no language of ours), "too_large" or "failed"."""
+        """"pending", "outdated" (of an older revision; its rows answer until new ones stand), "parsed", "none" (no language of ours),
+        "too_large" or "failed"."""
         self.lines = lines
         """Of its text; 0 where it is binary."""
         self.chunks = chunks
-        """"pending", "chunked", "none" (not for semantic search), "too_large" or "failed"."""
+        """"pending", "outdated" (as of symbols), "chunked", "none" (not for semantic search), "too_large" or "failed"."""
         self.embedded = False
         """Whether it has vectors of the model that is wanted beside the built-in one, or never will."""
         self.files: list[File] = []
@@ -85,6 +90,7 @@ class FileTable:
         self.files: dict[bytes, File] = {}
         self.contents: dict[int, Content] = {}
         self.without_content: set[File] = set()
+        """Files that are to be read: their bytes are in no text row. All have no content but those of `outdated`."""
         self.removed: set[bytes] = set()
         """Paths gone since the database was last told."""
         self.linked: set[bytes] = set()
@@ -149,13 +155,15 @@ class FileTable:
     def set_content(self, file: File, content: Content | None) -> None:
         """Point a file at its content; a content no file holds any more is forgotten here (the database keeps it a while)."""
         old = file.content
+        if content is not None and old is content:  # read again, as its text rows were outdated
+            self.without_content.discard(file)
+            return
         for noted in self._noting:
             noted.add(file)
         if (old is not None and old.form == BINARY) != (content is not None and content.form == BINARY):
             self.generation += 1
         if old is content:
-            if content is None:
-                self.without_content.add(file)
+            self.without_content.add(file)
             return
         if old is not None:
             old.files.remove(file)
@@ -175,6 +183,10 @@ class FileTable:
             file.version += 1  # what is on its way describes it by rows that are lost
             self.set_content(file, None)
         self.removed.clear()
+
+    def outdated(self, file: File) -> None:
+        """Have a file read again whose text rows are of an older revision: what else was derived of its content still answers."""
+        self.without_content.add(file)
 
     def sorted_paths(self) -> list[bytes]:
         """All paths in byte order. Do not modify; a new list is made after a change."""

@@ -20,8 +20,7 @@ import re2
 from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.meaning.embedding import quantised, stacked
 from ctxd.indexer.meaning.semantic_ranking import VERSION_FOLDER, Evidence, Question, names_worth, scores, stem_match
-from ctxd.indexer.revisions import SYMBOLS_REVISION
-from ctxd.indexer.symbols.outline import definition_places
+from ctxd.indexer.symbols.outline import definition_places, is_readable
 from ctxd.indexer.text.text_search import Search
 from ctxd.indexer.words import tokens
 
@@ -398,13 +397,13 @@ class SemanticSearch:
                     "SELECT id, start_line, end_line FROM chunk WHERE content_id = ? ORDER BY id", (content_id,)
                 ).fetchall()
                 row = connection.execute(
-                    """SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id AND symbols_revision = ?
-                       WHERE id = ?""",
-                    (SYMBOLS_REVISION, content_id),
+                    "SELECT hash, definitions FROM content LEFT JOIN symbol ON content_id = id WHERE id = ?",
+                    (content_id,),
                 ).fetchone()
                 if row is None or not rows[content_id]:
                     continue
-                hashes[content_id], definitions[content_id] = row[0], row[1] or b""
+                hashes[content_id] = row[0]
+                definitions[content_id] = row[1] if row[1] and is_readable(row[1]) else b""
                 by_words.update(
                     evidence.bm25
                     or connection.execute(
