@@ -11,12 +11,13 @@ import threading
 from pathlib import Path
 
 import pytest
+from saves import Saves
 
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.projects.view import View
 from ctxd.daemon.tool import TOOLS, Call
 from ctxd.indexer.files.file_table import Content
-from projects import git, opened, ready
+from projects import WATCHES_MAX, git, opened, ready
 
 OPERATIONS = int(os.environ.get("CTXD_FUZZ_OPERATIONS", "400"))
 SEED = int(os.environ.get("CTXD_FUZZ_SEED", "1"))
@@ -192,3 +193,21 @@ def test_a_file_that_gets_other_bytes_before_the_lookup_is_not_overlooked(folder
         found = TOOLS["find_symbol_occurrences"].call(Call(View(project)), {"symbol_name": "known"})
         threads[0].join()
         assert found["occurrence_count"] == 1 or "stale" in found
+
+
+@pytest.mark.parametrize("watches_max", [WATCHES_MAX, 0])
+def test_every_save_is_found_also_through_another_name_and_while_a_file_grows(folder, home, workers, watches_max):
+    """A short run; `python benchmarks/freshness.py` is the long one."""
+    saves = Saves(folder, folder.parent / "outside", SEED)
+    with opened(folder, home, workers, watches_max=watches_max) as project:
+        view = View(ready(project))
+
+        def ask(tool, **arguments):
+            return TOOLS[tool].call(Call(view), arguments)
+
+        for _ in range(60):
+            saves.step(ask)
+        saves.growing(ask, 20, pause=0.05)
+    assert saves.wrong == []
+    stale = {kind: count for kind, count in saves.counted.items() if "stale" in kind and "growing" not in kind}
+    assert stale == {}

@@ -147,32 +147,40 @@ class Watcher:
 
     def settle(self, deadline_seconds: float | None) -> Stale | None:
         """Bring the table up to date with the disk; what is still to be looked at when the deadline passes, None for nothing."""
-        self._drain()
-        if not self._root_is_there():
-            return Stale(1, "the project's folder is not there")
-        self._announced = False
-        if self._events_lost:
-            self._take_dirty()
-            self._look_at_everything("events were lost (queue overflow)")
-        if self._dirty:
-            self._take_dirty()
         deadline = None if deadline_seconds is None else time.monotonic() + deadline_seconds
-        if self._names or self._visits:
-            self._reconcile(deadline)
-        if self._racy and not self._names and not self._visits and self._queue is not None:
-            self._look_at_racy(deadline)
+        if not self._settle_events(deadline):
+            return Stale(1, "the project's folder is not there")
         if pending := len(self._names) + len(self._visits):
             return Stale(pending, f"more changes than could be looked at in {_ms(deadline_seconds)}")
         if self._queue is None:
             return self._poll(deadline, deadline_seconds)
         return self._look_at_linked()
 
+    def _settle_events(self, deadline: float | None) -> bool:
+        """Look at what events told of; False where the root is not there."""
+        self._drain()
+        if not self._root_is_there():
+            return False
+        self._announced = False
+        if self._events_lost:
+            self._take_dirty()
+            self._look_at_everything("events were lost (queue overflow)")
+        if self._dirty:
+            self._take_dirty()
+        if self._names or self._visits:
+            self._reconcile(deadline)
+        if self._racy and not self._names and not self._visits and self._queue is not None:
+            self._look_at_racy(deadline)
+        return True
+
     def follow(self, slice_seconds: float) -> bool:
         """What the indexing thread does from time to time: settle what events tell, and sweep where that is due, in slices between
         which answers get the lock. False where a sweep is under way: call again.
         """
         if self._queue is not None:
-            self.settle(None)
+            self._settle_events(
+                None
+            )  # files with several names are for answers: one that is fresh is to be read each time
             every = self._sweep_every_seconds
         else:
             every = max(POLL_SECONDS, POLLING_SHARE * self._sweep_cost)
