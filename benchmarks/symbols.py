@@ -31,7 +31,7 @@ from tree_sitter_language_pack import get_language
 from ctxd.indexer.decode import decode
 from ctxd.indexer.languages import LANGUAGE_BY_NAME, language_of
 from ctxd.indexer.symbols.outline import pack
-from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, parse, rules_of
+from ctxd.indexer.symbols.parser import DeadlineError, UnparsableError, parse
 
 # ctags' name of each language, and its kinds that are definitions to us as well.
 SHARED = {
@@ -103,7 +103,7 @@ def measured(language, paths, missing):
     theirs = ctags(language, paths)
     seconds = alone = size = timed_size = definitions = 0
     total = lacking = 0
-    rules = rules_of(language)
+    rules = LANGUAGE_BY_NAME[language].rules
     grammar = Parser(get_language(rules.grammar))
     for path in paths:
         text = decode(read(path))[1]

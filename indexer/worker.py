@@ -117,9 +117,8 @@ def parse_file(job: ParseJob, seconds: float) -> ParseResult:
         return ParseResult("changed", str(error))
     if text is None:
         return ParseResult("none", "binary")
-    language = LANGUAGE_BY_NAME[job.language]
-    if job.language == "c":
-        language = language_of(job.path, text) or language
+    # A header is of the language that its text tells.
+    language = language_of(job.path, text) or LANGUAGE_BY_NAME[job.language]
     try:
         outline = outline_of(language.name, text) if language.has_sections else parse(language, text, seconds)
         return ParseResult("parsed", "", language.name, pack(outline))

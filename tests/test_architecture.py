@@ -63,7 +63,7 @@ LAYERS = (
         "indexer.page_checksums",
         "indexer.database",
     ),
-    *("indexer.patterns", "indexer.languages", "indexer.files", "indexer.structure", "indexer.text", "indexer.names"),
+    *("indexer.patterns", "indexer.structure", "indexer.languages", "indexer.files", "indexer.text", "indexer.names"),
     *("indexer.symbols", "indexer.documents", "indexer.meaning", "indexer.worker", "indexer.writer"),
     *("daemon.protocol", "daemon.errors", "daemon.hello", "daemon.schemas", "daemon.params", "daemon.projects.config"),
     *("daemon.indexing", "daemon.edits", "daemon.projects", "daemon.tool", "daemon.answers", "daemon.tools"),

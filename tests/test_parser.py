@@ -64,7 +64,7 @@ def test_sample_has_the_expected_outline(language):
 
 @pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
 def test_every_pattern_of_the_query_matches_in_the_sample(language):
-    grammar = _grammar_of(language.name)
+    grammar = _grammar_of(language)
     text = sample_of(language)
     if grammar.rules.prepare is not None:
         text = grammar.rules.prepare(text).text

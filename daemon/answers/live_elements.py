@@ -23,7 +23,7 @@ from ctxd.indexer.worker import FILE_BYTES_MAX
 
 if TYPE_CHECKING:
     from ctxd.daemon.projects.view import View
-    from ctxd.indexer.languages import Language
+    from ctxd.indexer.languages.language import Language
 
 _TRIES = 3  # for a file that is written while it is parsed
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.indexing.thread import IndexingThread
     from ctxd.indexer.files.file_table import Content, File
     from ctxd.indexer.files.scope import Scope
-    from ctxd.indexer.languages import Language
+    from ctxd.indexer.languages.language import Language
 
 _WAIT_STEP_SECONDS = 0.05
 _RANKING_WAIT_SECONDS = 0.5

@@ -7,46 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxd.indexer.languages import LANGUAGE_BY_NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CLOSERS = {b"/*": b"*/", b"<!--": b"-->", b"{-": b"-}", b"--[[": b"]]", b"(*": b"*)", b"<#": b"#>", b"=begin": b"=end"}
 """How a comment ends that goes on over lines."""
-_PREFIXES: dict[tuple[str, ...], str] = {
-    (
-        "//",
-        "/*",
-    ): "javascript typescript tsx go java rust c cpp zig csharp kotlin swift scala d dart groovy objective-c solidity "
-    "protobuf glsl verilog css json go-module devicetree linker-script",
-    (
-        "#",
-    ): "python bash yaml toml make docker cmake perl r julia nim tcl awk fish meson bazel gdscript dotenv config kconfig "
-    "graphql elixir csv",
-    ("#", "=begin"): "ruby",
-    ("#", "<#"): "powershell",
-    ("#", ";"): "ini systemd git-config",
-    ("#", "!"): "properties",
-    ("#", "//", "/*"): "php hcl",
-    ("#", "/*"): "nix",
-    ("--[[", "--"): "lua",
-    ("{-", "--"): "haskell elm",
-    ("--", "/*"): "sql",
-    (";",): "lisp clojure",
-    (";", "#", "//", "/*"): "assembly",
-    ("%",): "tex erlang",
-    ("//",): "asciidoc",
-    ("//", "(*"): "fsharp",
-    ("(*",): "ocaml",
-    ("//", "(*", "{-"): "pascal",
-    ("!",): "fortran",
-    ("'",): "visual-basic",
-    ('"',): "vim",
-    ("::", "REM", "rem"): "batch",
-    ("<!--",): "html xml svelte vue",
-    ("dnl", "#"): "autoconf",
-    ("#", ";", "//", "-- ", "/*"): "text",
-}
-_OF_LANGUAGE = {name: prefixes for prefixes, names in _PREFIXES.items() for name in names.split()}
 
 
 class CommentBlock(NamedTuple):
@@ -58,8 +25,8 @@ class CommentBlock(NamedTuple):
 
 
 def comment_blocks(text: bytes, language: str) -> Iterator[CommentBlock]:
-    """Runs of lines that are comments of one kind. `language` is a name of languages.py; "text" knows the usual ones."""
-    prefixes = tuple(prefix.encode() for prefix in _OF_LANGUAGE.get(language, ()))
+    """Runs of lines that are comments of one kind. `language` is a name of the table; "text" knows the usual ones."""
+    prefixes = tuple(prefix.encode() for prefix in LANGUAGE_BY_NAME[language].comments)
     if not prefixes:
         return
     lines = text.removesuffix(b"\n").split(b"\n")

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, Span, node_text, overwritten
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Prepared,
+    Rules,
+    Scoping,
+    Span,
+    node_text,
+    overwritten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,11 +138,27 @@ def _imports(file: _Sourced, _text: bytes) -> Iterator[ImportedName]:
     yield ImportedName(file.path, "*", "", file.start_byte)
 
 
-RULES = Rules(
-    grammar="bash",
-    queries=("bash.scm",),
-    modifiers=frozenset(("function", "export", "readonly", "declare", "typeset", "local")),
-    imports=_imports,
-    prepare=_prepare,
-    sort_out=_sort_out,
+LANGUAGE = Language(
+    name="bash",
+    extensions=(b".sh", b".bash", b".zsh", b".ksh", b".bats", b".ebuild", b".eclass"),
+    file_names=(
+        b".bashrc",
+        b".bash_profile",
+        b".bash_aliases",
+        b".zshrc",
+        b".zshenv",
+        b".profile",
+        b"PKGBUILD",
+        b"APKBUILD",
+    ),
+    comments=("#",),
+    rules=Rules(
+        grammar="bash",
+        queries=("bash.scm",),
+        modifiers=frozenset(("function", "export", "readonly", "declare", "typeset", "local")),
+        imports=_imports,
+        prepare=_prepare,
+        sort_out=_sort_out,
+    ),
+    scoping=Scoping(assigning_declares=True),
 )

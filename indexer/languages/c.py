@@ -10,7 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, Span, node_text
+from ctxd.indexer.languages.language import ImportedName, Language, Prepared, Rules, Scoping, Span, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -446,12 +446,18 @@ def _is_unbalanced(text: bytes, start: int, end: int) -> bool:
     return depth != 0
 
 
-RULES = Rules(
-    grammar="c",
-    queries=("c.scm",),
-    modifiers=MODIFIERS,
-    imports=imports,
-    prepare=prepare,
-    declared=declared,
-    keywords=KEYWORDS,
+LANGUAGE = Language(
+    name="c",
+    extensions=(b".c", b".h"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="c",
+        queries=("c.scm",),
+        modifiers=MODIFIERS,
+        imports=imports,
+        prepare=prepare,
+        declared=declared,
+        keywords=KEYWORDS,
+    ),
+    scoping=Scoping(open_kinds=frozenset(("enum",)), includes=True),
 )

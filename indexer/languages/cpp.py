@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, Span, node_text
 from ctxd.indexer.languages import c as c_language
+from ctxd.indexer.languages.language import Claim, ImportedName, Language, Rules, Scoping, Span, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,19 +44,31 @@ def _declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | N
 
 
 _FRIEND = re.compile(rb"\s*friend\b")
+_ONLY_IN_CPP = re.compile(
+    rb"^[ \t]*(?:template[ \t]*<|namespace\b[^;{]*\{|class[ \t]+\w[^;()]*[:{]|(?:public|private|protected)[ \t]*:|using[ \t]+\w"
+    rb"|#[ \t]*include[ \t]*<\w+>)",
+    re.MULTILINE,
+)
 
-RULES = Rules(
-    grammar="cpp",
-    queries=("c.scm", "cpp.scm"),
-    modifiers=c_language.MODIFIERS,
-    imports=_imports,
-    prepare=c_language.prepare_cpp,
-    declared=_declared,
-    owner=c_language.owner,
-    keywords=c_language.KEYWORDS
-    | {
-        "class", "namespace", "template", "typename", "public", "private", "protected", "virtual", "override", "final", "using", "new",
-        "delete", "this", "operator", "constexpr", "noexcept", "nullptr", "true", "false", "bool", "decltype", "static_cast",
-        "reinterpret_cast", "const_cast", "dynamic_cast", "throw", "try", "catch", "friend", "explicit", "mutable", "auto",
-    },
+LANGUAGE = Language(
+    name="cpp",
+    extensions=(b".cc", b".cpp", b".cxx", b".c++", b".hh", b".hpp", b".hxx", b".h++", b".ipp", b".inl", b".tpp", b".txx", b".cppm", b".ixx", b".cu", b".cuh"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="cpp",
+        queries=("c.scm", "cpp.scm"),
+        modifiers=c_language.MODIFIERS,
+        imports=_imports,
+        prepare=c_language.prepare_cpp,
+        declared=_declared,
+        owner=c_language.owner,
+        keywords=c_language.KEYWORDS
+        | {
+            "class", "namespace", "template", "typename", "public", "private", "protected", "virtual", "override", "final", "using", "new",
+            "delete", "this", "operator", "constexpr", "noexcept", "nullptr", "true", "false", "bool", "decltype", "static_cast",
+            "reinterpret_cast", "const_cast", "dynamic_cast", "throw", "try", "catch", "friend", "explicit", "mutable", "auto",
+        },
+    ),
+    scoping=Scoping(members_by_name=True, open_kinds=frozenset(("enum",)), includes=True),
+    claims=Claim((b".h",), _ONLY_IN_CPP),
 )  # fmt: skip

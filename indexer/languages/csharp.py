@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, Span, node_text
+from ctxd.indexer.languages.language import ImportedName, Language, Prepared, Rules, Scoping, Span, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,26 +112,32 @@ _BEFORE_BYTES_MAX = 400
 _IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all that it holds
 
 
-RULES = Rules(
-    grammar="csharp",
-    queries=("csharp.scm",),
-    modifiers=frozenset(
-        (
-            "public", "protected", "private", "internal", "file", "static", "readonly", "const", "volatile", "abstract", "sealed",
-            "virtual", "override", "new", "extern", "async", "unsafe", "partial", "required", "ref", "event", "record",
-        )
+LANGUAGE = Language(
+    name="csharp",
+    extensions=(b".cs", b".csx"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="csharp",
+        queries=("csharp.scm",),
+        modifiers=frozenset(
+            (
+                "public", "protected", "private", "internal", "file", "static", "readonly", "const", "volatile", "abstract", "sealed",
+                "virtual", "override", "new", "extern", "async", "unsafe", "partial", "required", "ref", "event", "record",
+            )
+        ),
+        imports=_imports,
+        prepare=_prepare,
+        declared=_declared,
+        keywords=frozenset(
+            (
+                "abstract", "as", "base", "bool", "break", "byte", "case", "catch", "char", "checked", "class", "const", "continue",
+                "decimal", "default", "delegate", "do", "double", "else", "enum", "event", "explicit", "extern", "false", "finally", "fixed",
+                "float", "for", "foreach", "goto", "if", "implicit", "in", "int", "interface", "internal", "is", "lock", "long", "namespace",
+                "new", "null", "object", "operator", "out", "override", "params", "private", "protected", "public", "readonly", "ref",
+                "return", "sbyte", "sealed", "short", "sizeof", "stackalloc", "static", "string", "struct", "switch", "this", "throw", "true",
+                "try", "typeof", "uint", "ulong", "unchecked", "unsafe", "ushort", "using", "virtual", "void", "volatile", "while",
+            )
+        ),
     ),
-    imports=_imports,
-    prepare=_prepare,
-    declared=_declared,
-    keywords=frozenset(
-        (
-            "abstract", "as", "base", "bool", "break", "byte", "case", "catch", "char", "checked", "class", "const", "continue",
-            "decimal", "default", "delegate", "do", "double", "else", "enum", "event", "explicit", "extern", "false", "finally", "fixed",
-            "float", "for", "foreach", "goto", "if", "implicit", "in", "int", "interface", "internal", "is", "lock", "long", "namespace",
-            "new", "null", "object", "operator", "out", "override", "params", "private", "protected", "public", "readonly", "ref",
-            "return", "sbyte", "sealed", "short", "sizeof", "stackalloc", "static", "string", "struct", "switch", "this", "throw", "true",
-            "try", "typeof", "uint", "ulong", "unchecked", "unsafe", "ushort", "using", "virtual", "void", "volatile", "while",
-        )
-    ),
+    scoping=Scoping(members_by_name=True, is_folder_module=True, behind_dot="imported"),
 )  # fmt: skip

@@ -6,7 +6,16 @@ import bisect
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, Span, children_of_type, field_text, node_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Rules,
+    Scoping,
+    Span,
+    children_of_type,
+    field_text,
+    node_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -271,16 +280,22 @@ def _owner(text: str) -> str:
     return ".".join(part for part in implementation.groups() if part)
 
 
-RULES = Rules(
-    grammar="elixir",
-    queries=("elixir.scm",),
-    modifiers=frozenset(
-        (
-            "defp", "defmacro", "defmacrop", "defguard", "defguardp", "defdelegate", "defn", "defnp", "typep", "opaque", "callback",
-            "macrocallback",
-        )
+LANGUAGE = Language(
+    name="elixir",
+    extensions=(b".ex", b".exs"),
+    comments=("#",),
+    rules=Rules(
+        grammar="elixir",
+        queries=("elixir.scm",),
+        modifiers=frozenset(
+            (
+                "defp", "defmacro", "defmacrop", "defguard", "defguardp", "defdelegate", "defn", "defnp", "typep", "opaque", "callback",
+                "macrocallback",
+            )
+        ),
+        imports=_imports,
+        sort_out=_sort_out,
+        owner=_owner,
     ),
-    imports=_imports,
-    sort_out=_sort_out,
-    owner=_owner,
+    scoping=Scoping(assigning_declares=True, imports_inside=True),
 )  # fmt: skip

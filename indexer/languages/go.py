@@ -5,13 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Manifest,
+    Package,
+    PackageClause,
+    Rules,
+    Scoping,
+    Start,
+    children_of_type,
+    field_text,
+    names_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
+    from ctxd.indexer.languages.language import Importer
+
+_MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
 _VERSION = re.compile(r"(?:/v\d+|\.v\d+)$")
 
 
@@ -37,4 +52,34 @@ def _specs(node: Node) -> Iterator[Node]:
         yield from children_of_type(specs, "import_spec")
 
 
-RULES = Rules(grammar="go", queries=("go.scm",), modifiers=frozenset(), imports=_imports, blank_name=b"_")
+def _package(text: bytes, folder: bytes) -> Package | None:
+    """Of a go.mod."""
+    found = _MODULE.search(text.decode())
+    return None if found is None else Package(found[1], folder)
+
+
+def _leads(module: str, importer: Importer, by_spelling: Start) -> Start | None:
+    if not importer.packages:
+        return by_spelling
+    for package in importer.packages:
+        if module == package.name or module.startswith(package.name + "/"):
+            return Start(names_of(module[len(package.name) :].encode()), names_of(package.folder))
+    return None
+
+
+LANGUAGE = Language(
+    name="go",
+    extensions=(b".go",),
+    comments=("//", "/*"),
+    rules=Rules(grammar="go", queries=("go.scm",), modifiers=frozenset(), imports=_imports, blank_name=b"_"),
+    scoping=Scoping(
+        typed_literals=True,
+        receiver=re.compile(r"func\s*\(\s*(\w+)"),
+        is_folder_module=True,
+        clause=PackageClause(re.compile(r"^package\s+(\w+)", re.MULTILINE), b"_test.go", "_test"),
+        manifest=Manifest(b"go.mod", _package),
+        leads=_leads,
+        hands_on=False,
+        behind_dot="member",
+    ),
+)

@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, children_of_type, node_text, overwritten
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Prepared,
+    Rules,
+    Scoping,
+    children_of_type,
+    node_text,
+    overwritten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,12 +88,20 @@ def _first_type(patterns: str) -> str:
     return name[1] if name is not None else patterns
 
 
-RULES = Rules(
-    grammar="haskell",
-    queries=("haskell.scm",),
-    modifiers=frozenset(("newtype", "data", "family", "pattern", "foreign", "default")),
-    imports=_imports,
-    prepare=_prepare,
-    owner=_first_type,
-    has_clauses=True,
+LANGUAGE = Language(
+    name="haskell",
+    extensions=(b".hs", b".hs-boot", b".hsc"),
+    comments=("{-", "--"),
+    rules=Rules(
+        grammar="haskell",
+        queries=("haskell.scm",),
+        modifiers=frozenset(("newtype", "data", "family", "pattern", "foreign", "default")),
+        imports=_imports,
+        prepare=_prepare,
+        owner=_first_type,
+        has_clauses=True,
+    ),
+    scoping=Scoping(
+        open_kinds=frozenset(("class", "interface", "struct", "enum", "trait", "type")), members_are_free=True
+    ),
 )

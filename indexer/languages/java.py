@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, node_text
+from ctxd.indexer.languages.language import ImportedName, Language, Rules, Scoping, children_of_type, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +22,21 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
             yield ImportedName(module, name, "", path.end_byte - len(name.encode()))
 
 
-RULES = Rules(
-    grammar="java",
-    queries=("java.scm",),
-    modifiers=frozenset(
-        (
-            "public", "protected", "private", "static", "final", "abstract", "synchronized", "native", "default", "transient",
-            "volatile", "sealed", "strictfp", "Override", "Deprecated",
-        )
+LANGUAGE = Language(
+    name="java",
+    extensions=(b".java",),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="java",
+        queries=("java.scm",),
+        modifiers=frozenset(
+            (
+                "public", "protected", "private", "static", "final", "abstract", "synchronized", "native", "default", "transient",
+                "volatile", "sealed", "strictfp", "Override", "Deprecated",
+            )
+        ),
+        imports=_imports,
+        upper_case_is_constant=True,
     ),
-    imports=_imports,
-    upper_case_is_constant=True,
+    scoping=Scoping(members_by_name=True, is_folder_module=True, behind_dot="imported"),
 )  # fmt: skip

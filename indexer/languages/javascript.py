@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, node_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Rules,
+    Scoping,
+    children_of_type,
+    field_text,
+    node_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,12 +99,20 @@ def owner(target: str) -> str:
     )
 
 
-RULES = Rules(
-    grammar="javascript",
-    queries=("ecmascript.scm", "javascript.scm", "jsx.scm"),
-    modifiers=MODIFIERS,
-    imports=imports,
-    imports_by_name=True,
-    owner=owner,
-    blank_name=b"exports",  # `module.exports = function () {}` gives the file a value, not a name
+SCOPING = Scoping(folder_files=frozenset(("index",)), behind_dot="imported")
+
+LANGUAGE = Language(
+    name="javascript",
+    extensions=(b".js", b".jsx", b".mjs", b".cjs"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="javascript",
+        queries=("ecmascript.scm", "javascript.scm", "jsx.scm"),
+        modifiers=MODIFIERS,
+        imports=imports,
+        imports_by_name=True,
+        owner=owner,
+        blank_name=b"exports",  # `module.exports = function () {}` gives the file a value, not a name
+    ),
+    scoping=SCOPING,
 )

@@ -15,10 +15,12 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import (
+from ctxd.indexer.languages.language import (
     ImportedName,
+    Language,
     Prepared,
     Rules,
+    Scoping,
     children_of_type,
     head_of_type,
     node_text,
@@ -98,19 +100,25 @@ def _sort_out(captures: dict[str, list[Any]], _: bytes) -> None:
     captures["name.class"] = [node for node in captures.get("name.class", ()) if node.start_byte not in enums]
 
 
-RULES = Rules(
-    grammar="kotlin",
-    queries=("kotlin.scm",),
-    modifiers=frozenset(
-        (
-            "public", "protected", "private", "internal", "abstract", "open", "final", "sealed", "data", "enum", "annotation", "inner",
-            "value", "object", "companion", "override", "lateinit", "const", "suspend", "inline", "infix", "operator", "tailrec",
-            "external", "expect", "actual", "vararg", "noinline", "crossinline", "val", "var",
-        )
+LANGUAGE = Language(
+    name="kotlin",
+    extensions=(b".kt", b".kts"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="kotlin",
+        queries=("kotlin.scm",),
+        modifiers=frozenset(
+            (
+                "public", "protected", "private", "internal", "abstract", "open", "final", "sealed", "data", "enum", "annotation", "inner",
+                "value", "object", "companion", "override", "lateinit", "const", "suspend", "inline", "infix", "operator", "tailrec",
+                "external", "expect", "actual", "vararg", "noinline", "crossinline", "val", "var",
+            )
+        ),
+        imports=_imports,
+        prepare=_prepare,
+        sort_out=_sort_out,
+        owner=head_of_type,
+        upper_case_is_constant=True,
     ),
-    imports=_imports,
-    prepare=_prepare,
-    sort_out=_sort_out,
-    owner=head_of_type,
-    upper_case_is_constant=True,
+    scoping=Scoping(members_by_name=True, is_folder_module=True, behind_dot="imported"),
 )  # fmt: skip

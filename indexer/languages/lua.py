@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, leave_imports, node_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Rules,
+    Scoping,
+    children_of_type,
+    field_text,
+    leave_imports,
+    node_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,13 +86,19 @@ def _owner(table: str) -> str:
     return table if _NAME.fullmatch(table) and table not in _MODULE_TABLES else ""
 
 
-RULES = Rules(
-    grammar="lua",
-    queries=("lua.scm",),
-    modifiers=frozenset(("local",)),
-    imports=_imports,
-    sort_out=_sort_out,
-    declared=_declared,
-    owner=_owner,
-    upper_case_is_constant=True,
+LANGUAGE = Language(
+    name="lua",
+    extensions=(b".lua", b".rockspec"),
+    comments=("--[[", "--"),
+    rules=Rules(
+        grammar="lua",
+        queries=("lua.scm",),
+        modifiers=frozenset(("local",)),
+        imports=_imports,
+        sort_out=_sort_out,
+        declared=_declared,
+        owner=_owner,
+        upper_case_is_constant=True,
+    ),
+    scoping=Scoping(members_are_free=True),
 )

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, node_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Rules,
+    Scoping,
+    children_of_type,
+    field_text,
+    node_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +55,18 @@ def _declared(node: Node, kind: str, head: bytes) -> tuple[Any, None, tuple[int,
 _DEFINE = re.compile(rb"\\?define\s*\(\s*[\"']", re.IGNORECASE)
 
 
-RULES = Rules(
-    grammar="php",
-    queries=("php.scm",),
-    modifiers=frozenset(("public", "protected", "private", "static", "final", "abstract", "readonly", "const")),
-    imports=_imports,
-    declared=_declared,
-    owner=lambda namespace: namespace.replace("\\", "."),
-    keywords=frozenset(("this",)),  # `$parent` and `$self` are names like any other
+LANGUAGE = Language(
+    name="php",
+    extensions=(b".php", b".phtml"),
+    comments=("#", "//", "/*"),
+    rules=Rules(
+        grammar="php",
+        queries=("php.scm",),
+        modifiers=frozenset(("public", "protected", "private", "static", "final", "abstract", "readonly", "const")),
+        imports=_imports,
+        declared=_declared,
+        owner=lambda namespace: namespace.replace("\\", "."),
+        keywords=frozenset(("this",)),  # `$parent` and `$self` are names like any other
+    ),
+    scoping=Scoping(assigning_declares=True),
 )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Rules, children_of_type, field_text, node_text
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Rules,
+    Scoping,
+    children_of_type,
+    field_text,
+    node_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +39,26 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         yield ImportedName(module, "*", "", wildcard.start_byte)
 
 
-RULES = Rules(
-    grammar="python",
-    queries=("python.scm",),
-    modifiers=frozenset(
-        ("async", "staticmethod", "classmethod", "property", "abstractmethod", "dataclass", "overload")
+LANGUAGE = Language(
+    name="python",
+    extensions=(b".py", b".pyi", b".pyw"),
+    file_names=(b"SConstruct", b"SConscript", b"wscript"),
+    comments=("#",),
+    rules=Rules(
+        grammar="python",
+        queries=("python.scm",),
+        modifiers=frozenset(
+            ("async", "staticmethod", "classmethod", "property", "abstractmethod", "dataclass", "overload")
+        ),
+        imports=_imports,
+        imports_by_name=True,
+        upper_case_is_constant=True,
     ),
-    imports=_imports,
-    imports_by_name=True,
-    upper_case_is_constant=True,
+    scoping=Scoping(
+        assigning_declares=True,
+        imports_inside=True,
+        braces_hold_values=True,
+        folder_files=frozenset(("__init__",)),
+        behind_dot="imported",
+    ),
 )

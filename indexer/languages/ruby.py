@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, Span, node_text
+from ctxd.indexer.languages.language import ImportedName, Language, Rules, Scoping, Span, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,11 +82,28 @@ _KINDS_MADE: dict[tuple[bytes | None, bytes | None], str] = {
 }
 
 
-RULES = Rules(
-    grammar="ruby",
-    queries=("ruby.scm",),
-    modifiers=frozenset(("private", "protected", "public", "private_class_method", "module_function", "self")),
-    imports=_imports,
-    declared=_declared,
-    owner=_owner,
+LANGUAGE = Language(
+    name="ruby",
+    extensions=(b".rb", b".rake", b".gemspec", b".ru", b".podspec", b".jbuilder"),
+    file_names=(
+        b"Rakefile",
+        b"Gemfile",
+        b"Vagrantfile",
+        b"Brewfile",
+        b"Podfile",
+        b"Fastfile",
+        b"Guardfile",
+        b"Capfile",
+        b"Dangerfile",
+    ),
+    comments=("#", "=begin"),
+    rules=Rules(
+        grammar="ruby",
+        queries=("ruby.scm",),
+        modifiers=frozenset(("private", "protected", "public", "private_class_method", "module_function", "self")),
+        imports=_imports,
+        declared=_declared,
+        owner=_owner,
+    ),
+    scoping=Scoping(members_by_name=True, assigning_declares=True),
 )

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import ImportedName, Prepared, Rules, field_text, node_text, overwritten
+from ctxd.indexer.languages.language import (
+    ImportedName,
+    Language,
+    Manifest,
+    Package,
+    PathWords,
+    Prepared,
+    Rules,
+    Scoping,
+    Start,
+    field_text,
+    names_of,
+    node_text,
+    overwritten,
+)
+from ctxd.indexer.structure import toml
+from ctxd.indexer.structure.flow import unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
+
+    from ctxd.indexer.languages.language import Importer
+    from ctxd.indexer.structure import Section
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
@@ -66,11 +86,94 @@ def _prepare(text: bytes) -> Prepared:
     return Prepared(text) if manifest is None else overwritten(text, [(*manifest.span(), b"\n")])
 
 
-RULES = Rules(
-    grammar="rust",
-    queries=("rust.scm",),
-    modifiers=frozenset(("pub", "crate", "async", "unsafe", "const", "extern", "static", "mut", "default")),
-    imports=_imports,
-    prepare=_prepare,
-    imports_by_name=True,
+def _crate(text: bytes, folder: bytes) -> Package | None:
+    """Of a Cargo.toml, read by our own scanner: tomllib takes minutes for a key of 64,000 dots."""
+    name, library, source = "", "", "src/lib.rs"
+    binaries = []
+    full: list[tuple[str, ...]] = []  # of each table and key the names from the top
+    for section in toml.scan(text).sections:
+        if section.kind == "key" and section.parent >= 0:
+            full.append((*full[section.parent], *section.names)[:_NAMES_LOOKED_AT])
+        else:
+            full.append(section.names[:_NAMES_LOOKED_AT])
+        match full[-1]:
+            case "package", "name":
+                name = _string(text, section)
+            case "lib", "name":
+                library = _string(text, section)
+            case "lib", "path":
+                source = _string(text, section)
+            case "bin", "path":
+                binaries.append(_string(text, section))
+    name = (library or name).replace("-", "_")
+    if not name:  # broken, or a workspace's
+        return None
+    roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in (source, *binaries)]
+    return Package(name, roots[0], tuple(roots))
+
+
+def _string(text: bytes, key: Section) -> str:
+    """The value of a key where it is a string, else ""."""
+    value = text[key.body_start : key.end]
+    return unquoted(value) if value[:1] in (b'"', b"'") else ""
+
+
+_WORDS = PathWords(root=("crate", "$crate"), own=("self",), up=("super",), own_type="Self")
+_CRATE_FOLDERS = ("tests", "examples", "benches")  # each file in them is a crate
+_NAMES_LOOKED_AT = 3  # one more than any key that counts has
+
+
+def _leads(module: str, importer: Importer, by_spelling: Start) -> Start | None:
+    parts = [part for part in module.split("::") if part]
+    own = [*importer.module, *importer.inline]
+    first = parts[0] if parts else ""
+    if first in _WORDS.root:
+        return Start(parts[1:], _crate_root(importer))
+    if first in _WORDS.relative:
+        while parts and parts[0] in _WORDS.relative:
+            if parts.pop(0) in _WORDS.up and own:
+                own.pop()
+        return Start(parts, own)
+    if not importer.packages:
+        return by_spelling  # without a manifest a crate's name tells nothing
+    for package in importer.packages:
+        if first == package.name:
+            return Start(parts[1:], names_of(package.folder))
+    return Start(parts, own) if parts else None
+
+
+def _crate_root(importer: Importer) -> list[str]:
+    """The outermost module of the crate that a file is in: where Cargo looks for one, else where the manifest says."""
+    module = importer.module
+    for at, part in enumerate(module):
+        if part == "src":
+            return module[: at + 3] if module[at + 1 : at + 2] == ["bin"] else module[: at + 1]
+        if part in _CRATE_FOLDERS:
+            return module[: at + 2]
+    package = importer.package()
+    roots = [root for root in package.roots if importer.path.startswith(root + b"/")] if package is not None else []
+    return names_of(max(roots, key=len)) if roots else module[:-1]
+
+
+LANGUAGE = Language(
+    name="rust",
+    extensions=(b".rs",),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="rust",
+        queries=("rust.scm",),
+        modifiers=frozenset(("pub", "crate", "async", "unsafe", "const", "extern", "static", "mut", "default")),
+        imports=_imports,
+        prepare=_prepare,
+        imports_by_name=True,
+    ),
+    scoping=Scoping(
+        imports_inside=True,
+        typed_literals=True,
+        folder_files=frozenset(("mod",)),
+        root_files=frozenset(("lib", "main")),
+        manifest=Manifest(b"Cargo.toml", _crate),
+        paths=_WORDS,
+        leads=_leads,
+    ),
 )

@@ -10,10 +10,12 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import (
+from ctxd.indexer.languages.language import (
     ImportedName,
+    Language,
     Prepared,
     Rules,
+    Scoping,
     field_text,
     head_of_type,
     node_text,
@@ -82,17 +84,23 @@ def _joined(path: list[Node], text: bytes) -> str:
     return ".".join(node_text(part, text) for part in path)
 
 
-RULES = Rules(
-    grammar="scala",
-    queries=("scala.scm",),
-    modifiers=frozenset(
-        (
-            "private", "protected", "abstract", "final", "sealed", "implicit", "lazy", "override", "case", "inline", "opaque", "open",
-            "transparent", "infix", "given", "object", "package", "val", "var", "erased", "tracked",
-        )
+LANGUAGE = Language(
+    name="scala",
+    extensions=(b".scala", b".sc", b".sbt"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="scala",
+        queries=("scala.scm",),
+        modifiers=frozenset(
+            (
+                "private", "protected", "abstract", "final", "sealed", "implicit", "lazy", "override", "case", "inline", "opaque", "open",
+                "transparent", "infix", "given", "object", "package", "val", "var", "erased", "tracked",
+            )
+        ),
+        imports=_imports,
+        prepare=_prepare,
+        owner=head_of_type,
+        upper_case_is_constant=True,
     ),
-    imports=_imports,
-    prepare=_prepare,
-    owner=head_of_type,
-    upper_case_is_constant=True,
+    scoping=Scoping(members_by_name=True, imports_inside=True, is_folder_module=True, behind_dot="imported"),
 )  # fmt: skip

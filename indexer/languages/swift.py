@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxd.indexer.languages import (
+from ctxd.indexer.languages.language import (
     ImportedName,
+    Language,
     Prepared,
     Rules,
+    Scoping,
     children_of_type,
     node_text,
     overwritten,
@@ -74,18 +76,24 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
             yield ImportedName(module, name, "", path.end_byte - len(name.encode()))
 
 
-RULES = Rules(
-    grammar="swift",
-    queries=("swift.scm",),
-    modifiers=frozenset(
-        (
-            "public", "private", "fileprivate", "internal", "open", "package", "static", "class", "final", "override", "required",
-            "convenience", "lazy", "weak", "unowned", "mutating", "nonmutating", "nonisolated", "isolated", "indirect", "optional",
-            "dynamic", "distributed", "infix", "prefix", "postfix", "actor", "let", "var", "available", "objc", "discardableResult",
-            "MainActor", "inlinable", "usableFromInline",
-        )
+LANGUAGE = Language(
+    name="swift",
+    extensions=(b".swift",),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="swift",
+        queries=("swift.scm",),
+        modifiers=frozenset(
+            (
+                "public", "private", "fileprivate", "internal", "open", "package", "static", "class", "final", "override", "required",
+                "convenience", "lazy", "weak", "unowned", "mutating", "nonmutating", "nonisolated", "isolated", "indirect", "optional",
+                "dynamic", "distributed", "infix", "prefix", "postfix", "actor", "let", "var", "available", "objc", "discardableResult",
+                "MainActor", "inlinable", "usableFromInline",
+            )
+        ),
+        imports=_imports,
+        prepare=_prepare,
+        upper_case_is_constant=True,
     ),
-    imports=_imports,
-    prepare=_prepare,
-    upper_case_is_constant=True,
+    scoping=Scoping(members_by_name=True, is_folder_module=True, behind_dot="imported"),
 )  # fmt: skip

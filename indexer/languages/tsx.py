@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from ctxd.indexer.languages import Rules
-from ctxd.indexer.languages.javascript import MODIFIERS, imports, owner
+from ctxd.indexer.languages.javascript import MODIFIERS, SCOPING, imports, owner
+from ctxd.indexer.languages.language import Language, Rules
 
-RULES = Rules(
-    grammar="tsx",
-    queries=("ecmascript.scm", "typescript.scm", "jsx.scm"),
-    modifiers=MODIFIERS,
-    imports=imports,
-    imports_by_name=True,
-    owner=owner,
+LANGUAGE = Language(
+    name="tsx",
+    extensions=(b".tsx",),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="tsx",
+        queries=("ecmascript.scm", "typescript.scm", "jsx.scm"),
+        modifiers=MODIFIERS,
+        imports=imports,
+        imports_by_name=True,
+        owner=owner,
+    ),
+    scoping=SCOPING,
+    counts_as="typescript",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.languages import ImportedName, Rules, Span, field_text, leave_imports
+from ctxd.indexer.languages.language import ImportedName, Language, Rules, Scoping, Span, field_text, leave_imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +59,19 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         yield ImportedName(module, field, field_text(node, "variable_type_function", text), name.start_byte)
 
 
-RULES = Rules(
-    grammar="zig",
-    queries=("zig.scm",),
-    modifiers=frozenset(
-        ("pub", "export", "extern", "inline", "noinline", "threadlocal", "comptime", "const", "var", "packed")
+LANGUAGE = Language(
+    name="zig",
+    extensions=(b".zig", b".zon"),
+    comments=("//", "/*"),
+    rules=Rules(
+        grammar="zig",
+        queries=("zig.scm",),
+        modifiers=frozenset(
+            ("pub", "export", "extern", "inline", "noinline", "threadlocal", "comptime", "const", "var", "packed")
+        ),
+        imports=_imports,
+        sort_out=_sort_out,
+        blank_name=b"_",
     ),
-    imports=_imports,
-    sort_out=_sort_out,
-    blank_name=b"_",
+    scoping=Scoping(members_by_name=True),
 )

@@ -10,12 +10,13 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from ctxd.indexer.languages import LANGUAGE_BY_NAME
+
 if TYPE_CHECKING:
     from ctxd.indexer.symbols.outline import Definition
 
 TYPE_OF_KIND = {"key": "section"}
 """Kinds that specification 003 has another word for."""
-_LANGUAGE_NAMES = {"tsx": "typescript"}
 
 
 @dataclass(frozen=True)
@@ -92,4 +93,5 @@ def type_of(definition: Definition) -> str:
 
 def language_name(language: str) -> str:
     """A language in the words of specification 003, which takes TSX for TypeScript."""
-    return _LANGUAGE_NAMES.get(language, language)
+    known = LANGUAGE_BY_NAME.get(language)
+    return language if known is None else known.counts_as or language

@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import bisect
 import functools
-import importlib
 import itertools
 import operator
 import os
@@ -55,7 +54,7 @@ from ctxd.indexer.symbols.outline import FUNCTIONS, KINDS, MEMBER, ROLES, TYPES,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from ctxd.indexer.languages import Language, Rules
+    from ctxd.indexer.languages.language import Language, Rules
 
 _CALL, _TYPE, _IMPORT, _WRITE, _READ = range(len(ROLES))
 
@@ -95,16 +94,13 @@ class UnparsableError(Exception):
 
 def parse(language: Language, text: bytes, deadline_seconds: float) -> Outline:
     """Outline of canonical text. Raises DeadlineError and UnparsableError. Broken code is data: what can be read of it is in the outline."""
-    return _grammar_of(language.name).outline(text, time.monotonic() + deadline_seconds)
-
-
-def rules_of(language: str) -> Rules:
-    return importlib.import_module(f"ctxd.indexer.languages.{language}").RULES
+    return _grammar_of(language).outline(text, time.monotonic() + deadline_seconds)
 
 
 @functools.cache
-def _grammar_of(language: str) -> _Grammar:
-    return _Grammar(rules_of(language))
+def _grammar_of(language: Language) -> _Grammar:
+    assert language.rules is not None, f"{language.name} is not parsed"
+    return _Grammar(language.rules)
 
 
 class _Grammar:

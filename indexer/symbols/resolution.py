@@ -2,7 +2,7 @@
 
 No types are inferred: `x.get` is graded by what `x` was imported as, not by what it holds. Invariant: a grade above "name-only" says
 that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module where
-the name alone, or what stands before it, means the definition (scopes.py). Which definition an import means is told by its place (places.py).
+the name alone, or what stands before it, means the definition (visibility.py). Which definition an import means is told by its place (import_targets.py).
 """
 
 from __future__ import annotations
@@ -12,16 +12,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ctxd.indexer.symbols.import_targets import (
-    INCLUDED,
-    OWN_CRATE,
-    OWN_MODULE,
-    ImportTargets,
-    is_folder_module,
-    is_named_by_path,
-    language_of,
-    module_of,
-)
+from ctxd.indexer.languages import scoping_of
+from ctxd.indexer.symbols.import_targets import ImportTargets, module_of
 from ctxd.indexer.symbols.outline import (
     MEMBER,
     ROLES,
@@ -35,6 +27,7 @@ from ctxd.indexer.symbols.outline import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from ctxd.indexer.languages.language import PathWords
     from ctxd.indexer.symbols.import_targets import Target
     from ctxd.indexer.symbols.manifests import Packages
     from ctxd.indexer.symbols.visibility import FileScopes
@@ -44,9 +37,6 @@ GRADES = (DEFINITION, IMPORT_RESOLVED, SAME_MODULE, NAME_ONLY)
 """Surest first."""
 
 _IMPORT = ROLES.index("import")
-_DOTTED = frozenset({"python", "javascript", "typescript", "tsx", "java", "kotlin", "scala", "go", "csharp", "swift"})
-"""Languages in which what stands after a dot is a member of what stands before, and no further part of a module's name."""
-_GO_TEST = b"_test.go"  # may be of a package of its own, which sees the folder's by an import only
 _VERSION = re.compile(r"[./]v\d+$")
 
 
@@ -77,7 +67,7 @@ class Resolver:
             self.by_path.setdefault(target.path, []).append(target)
         self.elements = frozenset(target.chain[-1] for target in self.targets if target.chain)
         self.folders = frozenset(
-            os.path.dirname(target.path) for target in self.targets if is_folder_module(target.path)
+            os.path.dirname(target.path) for target in self.targets if scoping_of(target.path).is_folder_module
         )
         """Folders all files of which see a target without importing it."""
         self._headers: dict[str, bool] = {}
@@ -86,12 +76,13 @@ class Resolver:
     def in_folder(self, path: bytes) -> list[Target]:
         """Those that a file sees without an import, as they lie in its folder."""
         folder = os.path.dirname(path)
-        if folder not in self.folders or not is_folder_module(path):
+        if folder not in self.folders or not (scoping := scoping_of(path)).is_folder_module:
             return []
         near = [target for target in self.targets if os.path.dirname(target.path) == folder]
-        if path.endswith(_GO_TEST) or any(target.path.endswith(_GO_TEST) for target in near):
-            own = self.packages.go_package(path)
-            near = [target for target in near if self.packages.go_package(target.path) == own]
+        tests_end = None if scoping.clause is None else scoping.clause.tests_end
+        if tests_end and any(one.endswith(tests_end) for one in (path, *(target.path for target in near))):
+            own = self.packages.declared(path)
+            near = [target for target in near if self.packages.declared(target.path) == own]
         return near
 
     def asked_imports(self) -> set[str]:
@@ -102,7 +93,7 @@ class Resolver:
         """Names one of which stands in a file that names a target by its path, without importing any of it."""
         found = set()
         for target in self.targets:
-            if is_named_by_path(target.path):
+            if scoping_of(target.path).paths is not None:
                 found.update(target.chain[-1:] or module_of(target.path)[-1:])
                 if target.package is not None:
                     found.add(target.package.name)
@@ -165,7 +156,8 @@ class _File:
         self.wildcards: list[_Binding] = []
         self.types: dict[str, list[Target]] = {}
         """By the types that hold them, as the file writes these."""
-        including = language_of(path) in INCLUDED
+        self.scoping = scoping_of(path)
+        including = self.scoping.includes
         for one in imports:
             if not including or resolver.may_include(one.module):
                 self._bind(one, resolver.elements)
@@ -175,7 +167,7 @@ class _File:
             self.types.setdefault(target.chain[-1], []).append(target)
         self._ends: dict[tuple[int, int], list[Target]] = {}
         self.sees_none = not (
-            self.module or self.bound or self.holders or self.wildcards or self.types or is_named_by_path(path)
+            self.module or self.bound or self.holders or self.wildcards or self.types or self.scoping.paths is not None
         )
         """Whether no use, but in an import, can be of a target for more than its name: so it is in most files that use a common one."""
 
@@ -223,7 +215,8 @@ class _File:
         """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
         parts = {last_part(one.module) for one in self.imports if not one.name and not one.alias}
         for name, holders in self.by_name(self.holders).items():
-            is_part = language_of(self.path) not in _DOTTED or (name in parts and not self.path.endswith(b".go"))
+            behind = self.scoping.behind_dot
+            is_part = behind == "module" or (behind == "imported" and name in parts)
             for (line, column, role), found in self.uses_of(name, holders, scopes_of):
                 if is_part or not role & MEMBER:
                     self._ends[line, column + len(name)] = found
@@ -266,7 +259,7 @@ class _File:
         return self._bound_at.get(line) or self._named_on_the_way(line)
 
     def _of_member(self, line: int, column: int) -> tuple[str, list[Target]]:
-        if is_named_by_path(self.path):  # a module never stands before a dot there
+        if self.scoping.paths is not None:  # a module never stands before a dot there
             if (steps := self.scopes.path_before(line, column)) and (found := self._of_path(steps, line)):
                 return self._graded(found)
         elif (held := self._ends.get((line, column - 1)) or self._ends.get((line, column - 2))) is not None:
@@ -316,7 +309,7 @@ class _File:
     def _of_key(self, line: int, column: int) -> tuple[str, list[Target]]:
         if not self.types or not (literal := self.scopes.literal_at(line, column)):
             return NAME_ONLY, []
-        if is_named_by_path(self.path):
+        if self.scoping.paths is not None:
             return self._graded(self._of_path(literal.split("::"), line))
         return self._graded(self.types.get(literal, []))
 
@@ -330,12 +323,14 @@ class _File:
         return [target for at in self.scopes.around(line) for target in scoped.get(at, ())]
 
     def _of_path(self, steps: list[str], line: int) -> list[Target]:
-        """The targets that a path of Rust means; `steps` is what stands before the name: `["cart", "Cart"]` of `cart::Cart::total`."""
+        """The targets that a path means; `steps` is what stands before the name: `["cart", "Cart"]` of `cart::Cart::total`."""
         inline = self.scopes.modules_at(line)
         first, *rest = steps
-        if first in OWN_CRATE or first in OWN_MODULE:
+        paths = self.scoping.paths
+        assert paths is not None
+        if first in paths.root or first in paths.relative:
             return self.places.meant(self.path, "::".join(steps), (), inline)
-        if first == "Self":
+        if first == paths.own_type:
             return [one for one in self.here if not rest and one.chain == self.scopes.type_at(line)]
         scoped = self._imports_by_name
         around = self.scopes.around(line)
@@ -343,7 +338,7 @@ class _File:
             for one in scoped.get((at, first), ()):
                 whole = "::".join([*filter(None, (one.module, one.name)), *rest])
                 return self.places.meant(self.path, whole, (), self.scopes.modules_at(one.line))
-        asked = [("::".join(["self", *steps]), inline), ("::".join(steps), inline)]
+        asked = [("::".join([*paths.own, *steps]), inline), ("::".join(steps), inline)]
         asked += [
             ("::".join([one.module, *steps]), self.scopes.modules_at(one.line))
             for at in around
@@ -360,8 +355,10 @@ class _File:
         )
 
     def _bind(self, one: Import, elements: frozenset[str]) -> None:
+        paths = self.scoping.paths
+
         def meant(local: str, module: str, chain: tuple[str, ...] = ()) -> list[_Binding]:
-            inline = self.scopes.modules_at(one.line) if module.startswith(OWN_MODULE) else ()
+            inline = self.scopes.modules_at(one.line) if paths is not None and module.startswith(paths.relative) else ()
             return [_Binding(local, target, one.line) for target in self.places.meant(self.path, module, chain, inline)]
 
         if one.name == self.name:
@@ -388,7 +385,7 @@ class _File:
             local = one.alias or one.name
             if self.places.may_hold(one.name):
                 module = without_extension(one.module)
-                self.holders += meant(local, module + _joint(module) + one.name)
+                self.holders += meant(local, module + _joint(module, paths) + one.name)
             if one.name in elements:
                 self.holders += (found := meant(local, one.module, (one.name,)))
                 self.types.setdefault(local, []).extend(binding.target for binding in found)
@@ -428,10 +425,10 @@ def _bound_name(module: str) -> str:
     return last_part(_VERSION.sub("", module))
 
 
-def _joint(module: str) -> str:
+def _joint(module: str, paths: PathWords | None) -> str:
     """What stands between the parts of a module's name."""
     if not module or module.endswith((".", "/", ":", "\\")):
         return ""
-    if module in ("crate", "self", "super"):
+    if paths is not None and module in (*paths.root, *paths.relative):
         return "::"
     return next((joint for joint in ("::", "/", "\\") if joint in module), ".")

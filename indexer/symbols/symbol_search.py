@@ -20,9 +20,10 @@ from ctxd.indexer import languages
 from ctxd.indexer.database import DatabaseError
 from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.files.scope import Scope
+from ctxd.indexer.languages import scoping_of
 from ctxd.indexer.revisions import SYMBOLS_REVISION
 from ctxd.indexer.symbols import element_ranking
-from ctxd.indexer.symbols.import_targets import Target, is_folder_module, module_of, path_names
+from ctxd.indexer.symbols.import_targets import Target, module_of, path_names
 from ctxd.indexer.symbols.manifests import Packages
 from ctxd.indexer.symbols.name_tokens import name_tokens
 from ctxd.indexer.symbols.outline import (
@@ -529,10 +530,13 @@ class _Asked:
         if not asked:
             return 0
         names = self.packages.names(path)
+        scoping = scoping_of(path)
         # A file that is only a part of its folder, or stands for it, need not be named: `org.Cart` of `org/Cart.java`.
-        if asked[-1] != names[-1] and (is_folder_module(path) or module_of(path) != path_names(path)):
+        if asked[-1] != names[-1] and (scoping.is_folder_module or module_of(path) != path_names(path)):
             names.pop()
-        if path.endswith(b".go") and len(names) > 1 and names[-1] == names[-2]:  # its package is called as its folder
+        if (
+            scoping.clause is not None and len(names) > 1 and names[-1] == names[-2]
+        ):  # its package is called as its folder
             names.pop()
         gaps = 0
         while asked and names:
@@ -557,10 +561,7 @@ def _has_language(path: bytes, language: str | None) -> bool:
     found = languages.parsed_language_of(path)
     if found is None or language is None:
         return found is not None
-    # A header is C or C++ by its text, and TSX is TypeScript to whoever asks for TypeScript.
-    if (language, found.name) == ("cpp", "c"):
-        return path.endswith(b".h")
-    return found.name == language or (language, found.name) == ("typescript", "tsx")
+    return languages.is_meant(found, language, path)
 
 
 class Snippets:

@@ -12,7 +12,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ctxd.indexer import languages
+from ctxd.indexer.languages import scoping_of
 from ctxd.indexer.symbols.outline import (
     FUNCTIONS,
     ROLES,
@@ -33,18 +33,6 @@ _WRITE = ROLES.index("write")
 _READ = ROLES.index("read")
 _AROUND = TYPES | FUNCTIONS
 
-_MEMBERS_BY_NAME = frozenset({"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "zig"})
-"""Languages in which a type's members are visible inside it without `this.`."""
-_NO_SCOPES = {"c": {"enum"}, "cpp": {"enum"}, "haskell": TYPES - {"module"}}
-"""Kinds whose members are visible around them."""
-_ASSIGNING_DECLARES = frozenset({"python", "ruby", "php", "elixir", "bash"})
-"""Languages in which an assignment inside a function makes a local variable."""
-_IMPORTS_INSIDE = frozenset({"python", "rust", "scala", "elixir"})
-"""Languages whose imports stand inside functions as well, and end with them."""
-_COLON_ENDS_NO_KEY = frozenset({"python"})  # `{key: value}` reads a variable there
-
-_TYPED_LITERALS = frozenset({"go", "rust"})
-"""Languages whose literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
 _LOOKED_THROUGH_MAX = 8_000  # bytes of a function or literal: a line may be a megabyte
 
 _SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
@@ -66,7 +54,6 @@ _TYPE_AFTER = re.compile(  # `: &mut shop::Cart`, ` *shop.Cart`, ` := &shop.Cart
 _TYPE_BEFORE = re.compile(r"(?<![\w.:])((?:\w+(?:\.|::))*\w+)(?:<[^<>]*>)?[ \t*&]+(?:const[ \t]+)?$")
 _TYPE_ENDS = (" ", "\t", "*", "&")
 _ENDS_DECLARATION = re.compile(r"[ \t]*(?:[,)=;:]|$)", re.MULTILINE)
-_GO_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
 
 Chain = tuple[str, ...]
 """Names of the elements around something, outermost first."""
@@ -84,9 +71,8 @@ class FileScopes:
         lines: Callable[[], Sequence[bytes]],
     ) -> None:
         """`definitions` is packed, `uses` are those of the name; `lines` reads the file."""
-        found = languages.parsed_language_of(path)
         self.name = name
-        self.language = found.name if found is not None else ""
+        self.scoping = scoping_of(path)
         self._packed = definitions
         self._uses = uses
         self._read = lines
@@ -140,7 +126,7 @@ class FileScopes:
         return (
             after.startswith(":")
             and not after.startswith(("::", ":="))
-            and self.language not in _COLON_ENDS_NO_KEY
+            and not self.scoping.braces_hold_values
             and (not before or before[-1] in "{,(")
         )
 
@@ -149,7 +135,7 @@ class FileScopes:
         `[]shop.Cart{{Total: 1}}`; "" where it stands in no such literal or pattern.
         """
         sides = self._sides(line, column)
-        if self.language not in _TYPED_LITERALS or sides is None or not _ENDS_KEY.match(sides[1]):
+        if not self.scoping.typed_literals or sides is None or not _ENDS_KEY.match(sides[1]):
             return ""
         text = self._before(line, column)
         if sides[0].strip() and not sides[0].rstrip().endswith(("{", ",")):
@@ -190,7 +176,7 @@ class FileScopes:
             one = self._definitions[at]
             text = b"\n".join(self._lines[one.start_line - 1 : one.end_line])[:_LOOKED_THROUGH_MAX]
             found = _types_declared(steps[0], text.decode(errors="replace"))
-        if not found and (self._is_self(steps[0], line) if len(steps) == 2 else self.language in _MEMBERS_BY_NAME):
+        if not found and (self._is_self(steps[0], line) if len(steps) == 2 else self.scoping.members_by_name):
             around = list(self.type_at(line))
             for field in definitions_named(self._packed, steps[-1]):
                 if field.kind in VARIABLES and field.chain == around:
@@ -215,7 +201,7 @@ class FileScopes:
         """Within which element what an import on a line binds is bound, as `around` has it: an import inside a function or module
         ends with it. -1 for the whole file.
         """
-        if self.language not in _IMPORTS_INSIDE or binding < (first_definition_line(self._packed) or binding + 1):
+        if not self.scoping.imports_inside or binding < (first_definition_line(self._packed) or binding + 1):
             return -1
         at = self._innermost(binding)
         while at >= 0 and self._definitions[at].kind not in {*FUNCTIONS, "module"}:
@@ -268,9 +254,9 @@ class FileScopes:
 
     def _visible_in(self, chain: Chain, inside: str) -> Chain | None:
         """Within what the bare name may mean what lies in `chain`; None for nowhere."""
-        if inside in _NO_SCOPES.get(self.language, ()):
+        if inside in self.scoping.open_kinds:
             return chain[:-1]
-        if inside == "object" or (inside in TYPES and inside != "module" and self.language not in _MEMBERS_BY_NAME):
+        if inside == "object" or (inside in TYPES and inside != "module" and not self.scoping.members_by_name):
             return None
         return chain
 
@@ -302,7 +288,7 @@ class FileScopes:
             if at >= 0:
                 if at not in functions:
                     functions[at] = self._chain(at)
-            elif self.language not in _ASSIGNING_DECLARES:
+            elif not self.scoping.assigning_declares:
                 last = self._block_end(line, column, last_of)
                 if blocks and line <= blocks[-1][1]:
                     blocks[-1] = blocks[-1][0], max(last, blocks[-1][1])
@@ -337,7 +323,7 @@ class FileScopes:
 
     def _declares(self, line: int, column: int) -> bool:
         """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
-        if self.language in _ASSIGNING_DECLARES or (sides := self._sides(line, column)) is None:
+        if self.scoping.assigning_declares or (sides := self._sides(line, column)) is None:
             return True
         before, after = sides[0].rstrip(), sides[1].lstrip()
         if before.endswith(("++", "--")):
@@ -372,14 +358,15 @@ class FileScopes:
         return steps[::-1]
 
     def _is_self(self, name: str, line: int) -> bool:
-        return name in _SELF or (self.language == "go" and name == self._go_receiver(line))
+        pattern = self.scoping.receiver
+        return name in _SELF or (pattern is not None and name == self._receiver(pattern, line))
 
-    def _go_receiver(self, line: int) -> str | None:
+    def _receiver(self, pattern: re.Pattern[str], line: int) -> str | None:
         """`c` of `func (c *Cart) Total()` around a line."""
         at = self._innermost(line)
         if at < 0 or self._definitions[at].line > len(self._lines):
             return None
-        found = _GO_RECEIVER.match(self._lines[self._definitions[at].line - 1].decode())
+        found = pattern.match(self._lines[self._definitions[at].line - 1].decode())
         return found[1] if found is not None else None
 
     def _sides(self, line: int, column: int) -> tuple[str, str] | None:
