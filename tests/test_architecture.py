@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxd.indexer.languages import LANGUAGES
 from projects import needs_git
 
 ROOT = Path(__file__).parent.parent
@@ -122,9 +123,39 @@ def test_only_indexer_and_migrations_know_sql():
 def test_tree_sitter_stays_in_the_worker():
     knowing = {name(path) for path in MODULES if any(one.startswith("tree_sitter") for one in imports(path))}
     assert {one for one in knowing if not one.startswith("indexer/languages/")} == {"indexer/symbols/parser.py"}
-    assert "indexer/languages/__init__.py" not in knowing
+    for one in knowing - {"indexer/symbols/parser.py"}:  # the daemon imports the files of all languages, too
+        assert not any(taken.startswith("tree_sitter") for taken in imports(ROOT / one, at_start=True)), one
     importing = {name(path) for path in MODULES if any("indexer.symbols.parser" in one for one in imports(path))}
     assert importing <= {"indexer/worker.py"}
+
+
+PARSED = [language for language in LANGUAGES if language.rules is not None]
+NAMED_ELSEWHERE = {
+    ("daemon/protocol.py", ".py"): "our own modules",
+    ("indexer/programs.py", "python"): "the search without any program",
+}
+"""What is spelled like a language or its files and means something else."""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_parsed_language_is_known_by_its_own_file_alone(path):
+    if name(path).startswith("indexer/languages/"):
+        return
+    names = {one.name for one in PARSED if len(one.name) > 1}  # "c" is a letter
+    names |= {os.fsdecode(file_name) for one in PARSED for file_name in one.file_names}
+    extensions = tuple(os.fsdecode(extension) for one in PARSED for extension in one.extensions)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            value = os.fsdecode(node.value)
+            is_file = value.endswith(extensions) and re.fullmatch(r"[\w*]*\.[\w+-]+", value)
+            if (name(path), value) not in NAMED_ELSEWHERE:
+                assert value not in names, f"{name(path)}:{node.lineno} knows {value!r}: make it a field of Language"
+                assert not is_file, f"{name(path)}:{node.lineno} knows {value!r}: make it a field of Language"
+
+
+def test_what_is_named_elsewhere_is_needed():
+    for file, spelled in NAMED_ELSEWHERE:
+        assert f'"{spelled}"' in (ROOT / file).read_text()
 
 
 def test_the_worker_starts_without_the_sdk_and_sqlite():

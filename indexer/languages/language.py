@@ -127,6 +127,8 @@ class Scoping:
     """Where the name of a module leads, from that and what it would mean by its spelling alone; None where it leads out of the project."""
     hands_on: bool = True
     """Whether a module may offer as its own what modules inside it define."""
+    brings_all: bool = False
+    """Whether importing a file without giving it a name brings in all of its names, though the import does not say so."""
     includes: bool = False
     """Whether what is imported is a file, never a folder."""
     behind_dot: Literal["module", "imported", "member"] = "module"

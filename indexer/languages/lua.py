@@ -100,5 +100,5 @@ LANGUAGE = Language(
         owner=_owner,
         upper_case_is_constant=True,
     ),
-    scoping=Scoping(members_are_free=True),
+    scoping=Scoping(brings_all=True, members_are_free=True),
 )

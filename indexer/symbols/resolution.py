@@ -372,7 +372,7 @@ class _File:
         elif one.name in ("", "*"):
             local = one.alias or _bound_name(one.module)
             found = meant(local, one.module)
-            is_wildcard = not one.alias and (bool(one.name) or self.path.endswith(_INCLUDING))
+            is_wildcard = not one.alias and (bool(one.name) or self.scoping.brings_all)
             if one.alias or (found and not one.name):
                 self.holders += found
             if is_wildcard:
@@ -414,10 +414,6 @@ def _fqn(targets: list[Target]) -> str | None:
 def _local_name(one: Import) -> str:
     """By what name a file uses what it imports."""
     return one.alias or one.name or _bound_name(one.module)
-
-
-_INCLUDING = (b".c", b".h", b".cc", b".cpp", b".cxx", b".hpp", b".hh", b".rb", b".php", b".lua", b".sh", b".bash")
-"""Files of languages in which importing a file brings in all of its names."""
 
 
 def _bound_name(module: str) -> str:
