@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxd.daemon import tools as _tools  # noqa: F401
+from ctxd.daemon.hello import read_hello
 from ctxd.daemon.indexing.chosen_model import ProjectModel
 from ctxd.daemon.projects.view import View, seen_as
 from ctxd.daemon.tool import TOOLS, Call
@@ -218,7 +219,9 @@ def _sample(name, symbol, view):
     """The language of a sample, how its comment begins, the first part that an outline names and a reader finds, the symbol where it
     is defined, and whether a question finds the file; "-" for none. All are "lost" where a search of text passes the file over.
     """
-    narrowed = seen_as(view, {"only": {"languages": [name.split("/")[0]]}})
+    narrowed = seen_as(
+        view, read_hello({"ctxd": 1, "want": "mcp", "cwd": "/", "only": {"languages": [name.split("/")[0]]}})
+    )
     folder = os.path.dirname(name)
     is_hidden = os.path.basename(name).startswith(".")
     where = [name if is_hidden else folder]  # what is named is searched, whatever its extension
