@@ -24,21 +24,27 @@ async def ask(folder: str) -> None:
         files = await question(client, "Which files are there?", "find_files_by_name", {"name_pattern": "*"})
         kinds = Counter(os.path.splitext(name)[1] for name in files["files"])
         print(
-            f"   {files['total_found']} files; most are {', '.join(kind or '(none)' for kind, _ in kinds.most_common(3))}"
+            f"   {total(files, 'total_found')} files that are not hidden; most of the {len(files['files']):,} shown are "
+            f"{', '.join(kind or '(none)' for kind, _ in kinds.most_common(3))}"
         )
 
         todo = {"query": r"\b(TODO|FIXME|main)\b", "is_regex": True, "case_sensitive": True, "context_lines": 0}
         matches = await question(client, "Where is a TODO, a FIXME or a main?", "search_text_pattern", todo)
         for match in matches["matches"][:5]:
             print(f"   {match['file_path']}:{match['line_number']}: {match['matched_line'].strip()[:100]}")
-        print(f"   {matches['match_count']} lines")
+        print(f"   {total(matches, 'match_count')} lines")
 
         symbols = await question(
             client, "Where is `main` defined, and who uses it?", "find_symbol_occurrences", {"symbol_name": "main"}
         )
         for found in symbols["occurrences"][:5]:
             print(f"   {found['file_path']}:{found['line_number']}: {found['type']}: {found['snippet'][:100]}")
-        print(f"   {symbols['occurrence_count']} occurrences")
+        print(f"   {total(symbols, 'occurrence_count')} occurrences")
+
+
+def total(answer: dict, field: str) -> str:
+    """A count as an answer means it: where it was ended by a limit, there are at least so many."""
+    return f"{'' if answer.get('total_is_exact', True) else 'at least '}{answer[field]:,}"
 
 
 async def question(client: Client, text: str, tool: str, arguments: dict) -> dict:
