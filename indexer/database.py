@@ -214,6 +214,8 @@ class Database:
             if shutil.disk_usage(os.path.dirname(self.path)).free < _ROOM_BYTES:
                 return False
             return page_checksums.has_bad_page(self.path)
+        except UnicodeDecodeError:
+            return True  # of SQLite's message, which quotes what is damaged
         except (DatabaseError, OSError):
             return code == _IO_ERROR  # the disk itself cannot read it
 
