@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import json
 import logging
 import logging.handlers
 import os
@@ -16,6 +17,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +42,11 @@ OPEN_FILES = 8192
 def main() -> int:
     os.umask(0o077)
     places = protocol.places()
+    if sys.argv[1:2] == ["answer"]:
+        from ctxd.daemon.requests import answer_alone
+
+        print(json.dumps(answer_alone(sys.argv[2], places)))
+        return 0
     for folder in (places.state, places.config, places.databases, os.path.dirname(places.socket)):
         protocol.make_private_folder(folder)
     lock = _become_daemon(places)
@@ -80,7 +87,7 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
     from ctxd.daemon.server import Connections
 
     try:
-        settings, _ = config.load(places.settings_file, None, dict(os.environ))
+        settings = config.load(places.settings_file, dict(os.environ)).settings
     except config.SettingsError as error:
         logger.error("%s", error)  # noqa: TRY400  # the user's mistake, not ours
         print(f"ctxd: {error}", file=sys.stderr)
@@ -97,7 +104,7 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
         is_reachable = lambda: _identity(places.socket) == own_socket  # noqa: E731
         group.start_soon(_housekeeping, connections, is_reachable, settings.idle_exit_seconds, stop)
         # In a thread: opening lists and watches every project, and the first client must not wait for the last project.
-        group.start_soon(anyio.to_thread.run_sync, registry.open_all)
+        threading.Thread(target=registry.open_all, name="open all", daemon=True).start()
         server = await SocketListener.from_socket(listener)
         group.start_soon(server.serve, connections.serve)
         await stop.wait()
@@ -123,7 +130,10 @@ async def _housekeeping(
 
     while True:
         await anyio.sleep(HOUSEKEEPING_SECONDS)
-        await anyio.to_thread.run_sync(connections.process.registry.retry_missing)
+        await anyio.to_thread.run_sync(connections.process.registry.known.save)  # where the disk was full
+        if not connections.process.registry.nothing_to_retry():
+            # Nobody waits for it: it may hang, on a disk that does not answer.
+            threading.Thread(target=connections.process.registry.retry, name="retry", daemon=True).start()
         if not is_reachable():
             logger.info("the socket is gone: nobody can reach this daemon any more")
             stop.set()

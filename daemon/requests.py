@@ -7,6 +7,7 @@ To add one, add a class with a `want` of its own.
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import resource
 import sys
@@ -18,7 +19,7 @@ from ctxd.daemon.answers.live_elements import outline
 from ctxd.daemon.edits.editor import listed
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.hello import Hello
-from ctxd.daemon.projects import config
+from ctxd.daemon.projects import config, project_settings
 from ctxd.daemon.projects.registry import refuse_too_wide
 from ctxd.daemon.projects.view import backend_of
 from ctxd.daemon.projects.why import why
@@ -222,7 +223,10 @@ class LanguagesAnswer(TypedDict):
 class Languages(HelloRequest):
     WANT: ClassVar[str] = "languages"
 
-    def answer(self, process: Process) -> LanguagesAnswer:  # noqa: ARG002 - the same of every daemon
+    def answer(self, process: Process) -> LanguagesAnswer:
+        return self.answer_alone(process.places)
+
+    def answer_alone(self, places: Places) -> LanguagesAnswer:  # noqa: ARG002 - the same of every daemon
         return {
             "languages": [
                 {
@@ -237,6 +241,8 @@ class Languages(HelloRequest):
 
 class ConfigAnswer(TypedDict):
     settings: list[dict[str, Any]]
+    problems: list[str]
+    """What the project's own files say that does not count, and why."""
 
 
 class Config(HelloRequest):
@@ -245,11 +251,28 @@ class Config(HelloRequest):
     WANT: ClassVar[str] = "config"
 
     def answer(self, process: Process) -> ConfigAnswer:
+        return self.answer_alone(process.places)
+
+    def answer_alone(self, places: Places) -> ConfigAnswer:
+        environment = dict(os.environ)
         try:
-            settings, sources = config.load(process.places.settings_file, self.root, dict(os.environ))
+            if self.root is None:
+                loaded = config.load(places.settings_file, environment)
+            else:
+                loaded = project_settings.load(places, self.root, environment)
         except config.SettingsError as error:
             raise ToolError(str(error), "Fix it, then ask again") from None
-        return {"settings": config.describe(settings, sources)}
+        return {"settings": config.describe(loaded.settings, loaded.sources), "problems": loaded.problems}
+
+
+def answer_alone(line: str, places: Places) -> Mapping[str, Any]:
+    """The answer line to a hello, in a process of its own: for questions that start no daemon and need none."""
+    hello = json.loads(line)
+    kind = {Languages.WANT: Languages, Config.WANT: Config}[hello["want"]]
+    try:
+        return {"ok": True, **kind.model_validate(hello).answer_alone(places)}
+    except ToolError as error:
+        return {"ok": False, "error": error.message, "hint": error.hint}
 
 
 REQUESTS: dict[str, type[HelloRequest]] = {kind.WANT: kind for kind in HelloRequest.__subclasses__()}

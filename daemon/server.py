@@ -90,7 +90,14 @@ class Connections:
             return
         session = Session(self.process.registry, hello)
         try:
-            await anyio.to_thread.run_sync(session.find_project)
+            with anyio.fail_after(SCAN_SECONDS):
+                await anyio.to_thread.run_sync(
+                    session.find_project, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+                )
+        except TimeoutError:
+            error = f"{hello.folder} does not answer within {SCAN_SECONDS:g} s"
+            await self._say(stream, ok=False, error=error, hint="Look at its disk, then connect again")
+            return
         except ToolError as error:
             await self._say(stream, ok=False, error=error.message, hint=error.hint)
             return
@@ -118,7 +125,8 @@ class Connections:
 
     async def _settle(self, stream: ByteStream, request: HelloRequest) -> None:
         try:
-            fields = await anyio.to_thread.run_sync(request.answer, self.process)
+            # A thread of its own: one that waits for a project's disk keeps no other question waiting.
+            fields = await anyio.to_thread.run_sync(request.answer, self.process, limiter=anyio.CapacityLimiter(1))
         except ToolError as error:
             await self._say(stream, ok=False, error=error.message, hint=error.hint)
         except Exception:

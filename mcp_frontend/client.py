@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Self
 
 from ctxd.daemon import protocol
+from ctxd.mcp_frontend import launch
 from ctxd.mcp_frontend.launch import Connection, DaemonError, Launcher, hello
 
 if TYPE_CHECKING:
@@ -31,6 +32,26 @@ def ask(want: str, *, start: bool = True, **fields: Any) -> dict[str, Any] | Non
         return None
     connection.close()
     return _accepted(connection.answer)
+
+
+def ask_without_starting(want: str, **fields: Any) -> dict[str, Any]:
+    """One hello question that needs no daemon: the one that runs answers, else a process that ends with its answer.
+
+    Raises DaemonError.
+    """
+    answer = ask(want, start=False, **fields)
+    if answer is not None:
+        return answer
+    import subprocess
+
+    command = [*launch.daemon_command(), "answer", json.dumps(hello(want, **fields))]
+    done = subprocess.run(command, check=False, capture_output=True, cwd="/")
+    try:
+        return _accepted(json.loads(done.stdout))
+    except ValueError:
+        raise DaemonError(
+            f"There is no answer to {want}.", done.stderr.decode(errors="replace").strip()[-500:]
+        ) from None
 
 
 class ClientSession:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import protocol
 from ctxd.mcp_frontend import render
-from ctxd.mcp_frontend.client import ask
+from ctxd.mcp_frontend.client import ask, ask_without_starting
 from ctxd.mcp_frontend.launch import DaemonError, Launcher, hello
 from ctxd.mcp_frontend.verbs import fields_of, restart
 
@@ -79,7 +79,10 @@ def pull(options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    answer = (ask("model", **fields_of(options)) or {})["model"]
+    found = ask("model", start=False, **fields_of(options))
+    if found is None:
+        raise DaemonError("No daemon runs.", "`ctxd start` starts one.")
+    answer = found["model"]
     if options.json:
         render.print_json(answer)
         return 0
@@ -189,7 +192,7 @@ def _write_setting(path: str, name: str) -> None:
 
 def _tell_if_overridden(name: str, options: argparse.Namespace) -> None:
     """A variable or a project's own file may say otherwise."""
-    settings = (ask("config", **fields_of(options)) or {})["settings"]
+    settings = ask_without_starting("config", **fields_of(options))["settings"]
     row = next(one for one in settings if one["key"] == "model")
     if row["value"] != name:
         render.complain(f"ctxd: in this project {row['source']} says {row['value']}, and wins")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxd.daemon import protocol
 from ctxd.mcp_frontend import relay, render
-from ctxd.mcp_frontend.client import ClientSession, answer_of, ask, error_of
+from ctxd.mcp_frontend.client import ClientSession, answer_of, ask, ask_without_starting, error_of
 from ctxd.mcp_frontend.launch import DaemonError, Launcher, daemon_command, hello, project_of, working_folder
 
 if TYPE_CHECKING:
@@ -486,7 +486,7 @@ def _edits(path: str | None) -> list[dict[str, Any]]:
 
 
 def languages(options: argparse.Namespace) -> int:
-    known = (ask("languages") or {})["languages"]
+    known = ask_without_starting("languages")["languages"]
     if options.json:
         render.print_json({"languages": known})
         return OK
@@ -497,13 +497,17 @@ def languages(options: argparse.Namespace) -> int:
 
 
 def config(options: argparse.Namespace) -> int:
-    settings = (ask("config", **fields_of(options)) or {})["settings"]
+    answer = ask_without_starting("config", **fields_of(options))
+    settings, problems = answer["settings"], answer.get("problems") or []
     if options.json:
-        render.print_json({"settings": settings})
+        render.print_json({"settings": settings, "problems": problems})
         return OK
     rows = [("setting", "value", "from", "default", "meaning")]
     rows += [tuple(str(row[key]) for key in ("key", "value", "source", "default", "meaning")) for row in settings]
-    render.table(render.Screen(), rows)
+    screen = render.Screen()
+    render.table(screen, rows)
+    for problem in problems:
+        screen.print(render.Painted("problem", render.ATTENTION), f": {problem}")
     return OK
 
 

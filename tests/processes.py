@@ -18,6 +18,7 @@ class Site:
         self.home.mkdir(mode=0o700)
         self.folder = base / "project"
         self.folder.mkdir()
+        (self.folder / ".ctxd.toml").touch()  # a project, without `ctxd add`
         kept = ("CTXD_WATCHES_MAX",)  # a run of all tests without inotify sets it
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("CTXD_") or k in kept}
         self.environment |= {"CTXD_HOME": str(self.home), "HOME": str(base), "CTXD_IDLE_EXIT_SECONDS": "600"}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxd.daemon.projects.project_marks import PROJECT_FILES, PROJECT_SUFFIXES
 from ctxd.indexer.languages import LANGUAGES
 from projects import needs_git
 
@@ -133,6 +134,10 @@ PARSED = [language for language in LANGUAGES if language.rules is not None]
 NAMED_ELSEWHERE = {
     ("daemon/protocol.py", ".py"): "our own modules",
     ("indexer/programs.py", "python"): "the search without any program",
+    **dict.fromkeys(
+        (("daemon/projects/project_marks.py", one) for one in (*PROJECT_FILES, *PROJECT_SUFFIXES)),
+        "what build tools look for, whatever the language",
+    ),
 }
 """What is spelled like a language or its files and means something else."""
 

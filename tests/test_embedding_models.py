@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from test_semantic import LOGIN, READ_CSV, call, concept, paths
 
+from ctxd.daemon import protocol
 from ctxd.daemon.indexing import chosen_model as project_model
 from ctxd.daemon.indexing.workers import WorkerPool
-from ctxd.daemon.projects import config
+from ctxd.daemon.projects import project_settings
 from ctxd.daemon.projects.view import View
 from ctxd.indexer.decode import content_hash
 from ctxd.indexer.meaning import embedding, endpoint_model, onnx_model
@@ -314,10 +315,11 @@ def test_a_project_by_an_endpoint_and_one_that_fails_later(endpoint, folder, hom
         assert KEY.encode() not in file.read()
 
 
-def test_a_project_cannot_send_its_code_to_an_endpoint_or_load_a_model_of_its_own(tmp_path):
-    for model in ("openai:x", "path:model"):
+def test_a_project_cannot_send_its_code_to_an_endpoint_or_load_a_model_of_its_own(tmp_path, home):
+    for model in ("openai:x", "path:model", "BAAI/bge-small-en-v1.5"):
         (tmp_path / ".ctxd.toml").write_text(f'model = "{model}"\n')
-        with pytest.raises(config.SettingsError, match="a project cannot choose"):
-            config.load(str(tmp_path / "ctxd.toml"), str(tmp_path), {})
+        loaded = project_settings.load(protocol.places(), str(tmp_path), {})
+        assert loaded.settings.model == "builtin"
+        assert "only a model that is on this machine" in loaded.problems[0]
     (tmp_path / ".ctxd.toml").write_text('model = "none"\n')
-    assert config.load(str(tmp_path / "ctxd.toml"), str(tmp_path), {})[0].model == "none"
+    assert project_settings.load(protocol.places(), str(tmp_path), {}).settings.model == "none"

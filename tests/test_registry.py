@@ -29,13 +29,17 @@ def test_a_project_with_a_wrong_setting_is_degraded_and_says_why(registry, folde
     write(folder, {".ctxd.toml": "sweep_second = 5\n"})
     registry.known.add(os.fsencode(folder))
     registry.open_all()
-    [entry] = registry.status(str(folder))
-    assert entry["state"] == "degraded"
+    project = registry.projects[os.fsencode(folder)]
+    [entry] = until(lambda: [one for one in registry.status(str(folder)) if one["state"] == "degraded"])
     assert "did you mean sweep_seconds" in entry["problems"][0]
+    assert project.settings.sweep_seconds == config.Settings().sweep_seconds
+    registry.retry()
+    assert registry.projects[os.fsencode(folder)] is project  # it is not opened anew before the file changes
     write(folder, {".ctxd.toml": "sweep_seconds = 5\n"})
-    registry.retry_missing()
+    registry.retry()
     [entry] = registry.status(str(folder))
     assert entry["state"] not in ("degraded", "missing")
+    assert entry["problems"] == []
 
 
 @pytest.mark.parametrize(
@@ -67,12 +71,6 @@ def test_ending_while_a_project_is_indexed_logs_no_bug(registry, folder, caplog)
     until(lambda: project.indexing.derivation.symbols.pending)
     registry.close()
     assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
-
-
-def test_settings_that_are_no_table_are_refused_with_their_place(folder):
-    write(folder, {"pyproject.toml": "[tool]\nctxd = 3\n"})
-    with pytest.raises(config.SettingsError, match=r"pyproject.toml, line 2: tool.ctxd must be a table"):
-        config.load("/nonexistent", str(folder), {})
 
 
 def test_ctxd_never_indexes_its_own_state(tmp_path, folder, workers):
@@ -133,3 +131,63 @@ def test_a_removed_project_leaves_no_index_even_where_git_init_came_between(regi
     (folder / ".git").mkdir()
     assert registry.remove(str(folder))
     until(lambda: not os.path.exists(project.database.path))
+
+
+def test_adding_a_folder_takes_over_the_projects_inside_it_that_are_no_repositories(registry, folder):
+    write(
+        folder,
+        {
+            "plain/package.json": "{}",
+            "own/a.py": "",
+            "own/.git/HEAD": "",
+            "own/.git/objects/x": "",
+            "own/.git/refs/x": "",
+        },
+    )
+    plain, own = registry.view(str(folder / "plain")), registry.view(str(folder / "own"))
+    outer = registry.add(str(folder))
+    assert registry.view(str(folder / "plain")) == View(outer, b"plain")
+    assert registry.view(str(folder / "own")).project is own.project
+    assert registry.known.all() == {outer.root, own.project.root}
+    until(lambda: not os.path.exists(plain.project.database.path))
+
+
+def test_a_folder_inside_a_project_is_no_project_of_its_own(registry, folder):
+    write(folder, {"package.json": "{}", "sub/package.json": "{}"})
+    outer = registry.view(str(folder)).project
+    assert registry.add(str(folder / "sub")) is outer
+    assert registry.view(str(folder / "sub")) == View(outer, b"sub")
+    assert registry.known.all() == {outer.root}
+
+
+def test_a_folder_of_an_unregistered_work_tree_is_served_by_the_work_tree(registry, folder):
+    write(folder, {".git/HEAD": "", ".git/objects/x": "", ".git/refs/x": "", "sub/a.py": ""})
+    view = registry.view(str(folder / "sub"))
+    assert (view.project.root, view.folder) == (os.fsencode(folder), b"sub")
+
+
+def test_a_root_that_is_away_is_missing_and_opens_when_it_is_back(registry, folder):
+    write(folder, {"package.json": "{}"})
+    shutil.move(folder, f"{folder}-away")
+    registry.known.add(os.fsencode(folder))
+    registry.open_all()
+    [entry] = registry.status(str(folder))
+    assert entry["state"] == "missing"
+    with pytest.raises(ToolError, match="not a folder"):
+        registry.view(str(folder))
+    shutil.move(f"{folder}-away", folder)
+    registry.retry()
+    assert os.fsencode(folder) in registry.projects
+
+
+def test_a_git_link_to_another_repository_shares_no_index_with_it(registry, tmp_path):
+    """Anybody can write such a file; removing his project would delete the other's index."""
+    mine, his = tmp_path / "mine", tmp_path / "his"
+    repository = {f".git/{name}": "" for name in ("HEAD", "objects/x", "refs/x", "worktrees/w/HEAD")}
+    write(
+        mine, repository | {".git/worktrees/w/commondir": "../..", ".git/worktrees/w/gitdir": f"{tmp_path}/true/.git"}
+    )
+    write(his, {".git": f"gitdir: {mine}/.git/worktrees/w\n"})
+    assert registry.view(str(his)).project.database is not registry.view(str(mine)).project.database
+    write(tmp_path / "true", {".git": f"gitdir: {mine}/.git/worktrees/w\n"})
+    assert registry.view(str(tmp_path / "true")).project.database is registry.view(str(mine)).project.database

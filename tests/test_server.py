@@ -42,7 +42,7 @@ class Client:
 
 
 def test_slow_calls_of_one_host_keep_no_other_waiting(home, folder, monkeypatch):
-    write(folder, {"a.txt": "needle\n"})
+    write(folder, {"a.txt": "needle\n", ".ctxd.toml": ""})
     go_on = threading.Event()
 
     def slow(_call, _params):

@@ -51,7 +51,7 @@ class Indexable:
         if files > settings.index_files_max:
             return f"{files} files are more than index_files_max ({settings.index_files_max}); raise it in the settings"
         # Summing 80,000 sizes costs 4 ms: only where the number of files makes the sum doubtful at all.
-        size = sum(file.size for file in self.table.without_content) // _MIB
+        size = sum(file.size for file in list(self.table.without_content)) // _MIB
         if size > settings.index_mib_max:
             return (
                 f"{size} MiB to index are more than index_mib_max ({settings.index_mib_max}); raise it in the settings"

@@ -1,6 +1,6 @@
-"""Settings: defaults, then `ctxd.toml` in the config folder, then `.ctxd.toml` or `[tool.ctxd]` of the project, then `CTXD_*`.
+"""Settings, and what the user has set: `ctxd.toml` in the config folder, then `CTXD_*` variables. `project_settings.py` adds a project's own.
 
-The later wins. Invariant: a wrong setting is refused with its file, line and key; nothing is guessed.
+Invariant: a wrong setting is refused with its file, line and key; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 import tomllib
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -47,49 +47,32 @@ class Settings(BaseModel):
     """Whether files that hold secrets by name (.env, private keys) are indexed and listed."""
 
 
-DAEMON_WIDE = frozenset({"idle_exit_seconds", "workers", "worker_memory_mib"})
-"""One daemon serves all projects: a project's own file cannot set these."""
-
-
-USERS_OWN_MODELS = ("openai:", "path:")
-"""A project that somebody else wrote must not send its code to an endpoint, nor have a file of its own loaded as a model."""
-
-
 class SettingsError(ValueError):
     """A setting that cannot be used; the message names file, line and key."""
 
 
-def load(config_file: str, root: str | None, environment: dict[str, str]) -> tuple[Settings, dict[str, str]]:
-    """Return the settings in force for a project (or for none), and where each non-default one comes from.
+class InForce(NamedTuple):
+    settings: Settings
+    sources: dict[str, str]
+    """Where each one comes from that is not a default: a file or a variable."""
+    problems: list[str]
+    """What a project's own files say that does not count, and why."""
 
-    Raises SettingsError.
-    """
+
+def load(config_file: str, environment: dict[str, str]) -> InForce:
+    """What the user has set. Raises SettingsError."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    layers = [(config_file, _table(config_file, ()))]
-    if root is not None:
-        own = os.path.join(root, ".ctxd.toml")
-        project = os.path.join(root, "pyproject.toml")
-        layers += [(project, _table(project, ("tool", "ctxd"))), (own, _table(own, ()))]
-    for source, table in layers:
-        for key, value in table.items():
-            _check(key, value, source)
-            if key in DAEMON_WIDE and source != config_file:
-                place = f"{source}, line {_line_of(key, source)}"
-                raise SettingsError(f"{place}: {key} is one for all projects; set it in {config_file}")
-            if key == "model" and source != config_file and str(value).startswith(USERS_OWN_MODELS):
-                place = f"{source}, line {_line_of(key, source)}"
-                raise SettingsError(
-                    f"{place}: a project cannot choose {value!r}; set it in {config_file}, or CTXD_MODEL"
-                )
-            values[key] = value
-            sources[key] = source
-    for key, text in environment.items():
-        name = key.removeprefix("CTXD_").lower()
-        if key.startswith("CTXD_") and name in Settings.model_fields:
-            values[name] = _check(name, text, f"the environment variable {key}", strict=False)
-            sources[name] = key
-    return Settings(**values), sources
+    table, data = _table(config_file)
+    for key, value in table.items():
+        values[key] = check(key, value, f"{config_file}, line {line_of(key, data)}")
+        sources[key] = config_file
+    for variable, text in environment.items():
+        key = variable.removeprefix("CTXD_").lower()
+        if variable.startswith("CTXD_") and key in Settings.model_fields:
+            values[key] = check(key, text, f"the environment variable {variable}", strict=False)
+            sources[key] = variable
+    return InForce(Settings(**values), sources, [])
 
 
 def describe(settings: Settings, sources: dict[str, str]) -> list[dict[str, Any]]:
@@ -106,41 +89,34 @@ def describe(settings: Settings, sources: dict[str, str]) -> list[dict[str, Any]
     ]
 
 
-def _table(path: str, keys: tuple[str, ...]) -> dict[str, Any]:
+def _table(path: str) -> tuple[dict[str, Any], bytes]:
     try:
         with open(path, "rb") as file:
-            table = tomllib.load(file)
+            data = file.read()
+        return tomllib.loads(data.decode()), data
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        if keys:  # a broken pyproject.toml is the project's affair
-            return {}
+        return {}, b""
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: {error}") from None
-    for key in keys:
-        table = table.get(key, {})
-        if not isinstance(table, dict):
-            raise SettingsError(f"{path}, line {_line_of(key, path)}: {'.'.join(keys)} must be a table of settings")
-    return table
 
 
-def _check(key: str, value: Any, source: str, *, strict: bool = True) -> Any:
-    place = source
-    if os.path.isabs(source):
-        place = f"{source}, line {_line_of(key, source)}"
+def check(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
+    """The value of a setting, as `place` has it. Raises SettingsError."""
     if key not in Settings.model_fields:
-        near = difflib.get_close_matches(key, Settings.model_fields, 1)
+        near = difflib.get_close_matches(key[:_KEY_CHARS_MAX], Settings.model_fields, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(Settings.model_fields)}"
-        raise SettingsError(f"{place}: there is no setting {key!r}{hint}")
+        raise SettingsError(f"{place}: there is no setting {key[:_KEY_CHARS_MAX]!r}{hint}")
     try:
         checked = Settings.model_validate({key: value}, strict=strict)
     except ValidationError as error:
-        raise SettingsError(f"{place}: {key} = {value!r}: {error.errors()[0]['msg']}") from None
+        raise SettingsError(f"{place}: {key} = {str(value)[:_KEY_CHARS_MAX]!r}: {error.errors()[0]['msg']}") from None
     return getattr(checked, key)
 
 
-def _line_of(key: str, path: str) -> int:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-                return number
-    return 1
+def line_of(key: str, data: bytes) -> int:
+    """Where a key is set in a file, 1 where that cannot be told."""
+    found = re.search(rb"^[ \t]*[\"']?%b[\"']?[ \t]*=" % re.escape(key.encode("utf-8", "replace")), data, re.MULTILINE)
+    return data.count(b"\n", 0, found.start()) + 1 if found else 1
+
+
+_KEY_CHARS_MAX = 60  # of a wrong key or value in a message

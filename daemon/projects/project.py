@@ -32,7 +32,7 @@ from ctxd.indexer.text.text_search import TextSearch
 from ctxd.indexer.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ctxd.daemon.edits.editor import Editor
     from ctxd.daemon.indexing.inotify import Inotify
@@ -61,8 +61,12 @@ class Project:
         models: str = "",
         programs: Programs,
         inotify: Inotify | None,
+        settings_problems: Sequence[str] = (),
     ) -> None:
-        """`scratch` is a folder for git, `models` the one where fetched models lie; `inotify` is that of all projects."""
+        """`scratch` is a folder for git, `models` the one where fetched models lie; `inotify` is that of all projects.
+
+        `settings_problems` say which of its own settings do not count.
+        """
         self.root = root
         self.database = database
         self.workers = workers
@@ -70,6 +74,7 @@ class Project:
         self.matchers = matchers
         self.editor = editor
         self.settings = settings
+        self.settings_problems = list(settings_problems)
         self.lock = threading.RLock()
         self.table = FileTable()
         self.walker = Walker(root, scratch=scratch, allow_secrets=settings.allow_secrets)
@@ -213,11 +218,10 @@ class Project:
         }
 
     def status(self) -> dict[str, Any]:
-        """The project's entry in `ctxd status --json`. Does not wait for a first listing."""
+        """The project's entry in `ctxd status --json`. Waits for nobody: neither for a first listing nor for the project's lock."""
         counts = self._counts()
         if self.scanned.is_set():
-            with self.lock:
-                return self._status(dict(self.watcher.health()), counts)
+            return self._status(dict(self.watcher.health()), counts)
         return self._status(
             {
                 "backend": self.watcher.backend,
@@ -239,7 +243,7 @@ class Project:
 
     def _status(self, health: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
         scanned, derivation = self.scanned.is_set(), self.indexing.derivation
-        problems = [str(problem) for problem in health.pop("problems")]
+        problems = [*self.settings_problems, *map(str, health.pop("problems"))]
         too_large = self.indexable.too_large() if scanned else None
         lost = self.database.problem if not self.indexing.chunks_ready else None
         problems += [problem for problem in (self.indexing.problem, lost, too_large, self.model.problem) if problem]
@@ -252,6 +256,8 @@ class Project:
             state = "scanning"
         elif not self.indexing.chunks_ready:
             state = "indexing"
+        elif self.settings_problems or self.walker.problems or self.walker.rule_problems:
+            state = "degraded"
         else:
             state = "ready"
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import logging
 import os
+import shlex
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ from ctxd.daemon.edits.editor import Editor
 from ctxd.daemon.errors import ToolError
 from ctxd.daemon.indexing.watcher import shared_inotify
 from ctxd.daemon.indexing.workers import WorkerPool
-from ctxd.daemon.projects import config
+from ctxd.daemon.projects import config, project_settings
 from ctxd.daemon.projects.known_roots import KnownRoots
 from ctxd.daemon.projects.project import Project, database_name, not_there
+from ctxd.daemon.projects.project_marks import holds_project_file, is_repository, work_tree_around
 from ctxd.daemon.projects.view import View
 from ctxd.indexer.database import Database, DatabaseError, delete_database, roots_of
 from ctxd.indexer.programs import find_programs
@@ -60,79 +62,150 @@ class Registry:
         self._closing: dict[bytes, threading.Thread] = {}
         """Of projects that were removed and still end. One opened again at the same place waits for it: two would write the same rows."""
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
-        self._missing: dict[bytes, str] = {}
-        """Registered, but not open: why."""
+        self._unopened: dict[bytes, tuple[str, str]] = {}
+        """Registered, but not open: the state that `status` shows, and why."""
+        self._trying: set[bytes] = set()
+        """Those that a thread is about to open. It may hang, on a disk that does not answer."""
+        self._stamps: dict[bytes, tuple[object, ...]] = {}
+        """Of the settings files of each open project, when they were read."""
+        self._ending = False
         self._lock = threading.RLock()
 
     def open_all(self) -> None:
         """Open every project registered earlier, then delete the databases that none of them uses."""
-        for root in sorted(self.known.all()):
-            if root not in self.known:  # removed meanwhile
-                continue
-            try:
-                self.add(os.fsdecode(root))
-            except ToolError as error:
-                logger.warning("not opened: %s", error)
-                self._missing[root] = str(error)
+        with self._lock:
+            for root in self.known.all() - self.projects.keys():
+                self._unopened.setdefault(root, _NOT_TRIED)
+        self.retry()
         self._collect_databases()
 
     def add(self, root: str) -> Project:
-        """The project at a root, registered and opened if it was not. Raises ToolError."""
+        """The project at a root, registered and opened if it was not; the one around it, where it is no repository of its own.
+
+        It takes over the registered projects inside it that are none. Raises ToolError. No file of a project is looked at while the
+        registry's lock is held: a slow disk would hold everybody.
+        """
         real = os.path.realpath(os.path.expanduser(root))
         key = os.fsencode(real)
         with self._lock:
             project = self.projects.get(key)
-            if project is not None:
-                return project
-            refuse_too_wide(real)
-            if f"{real}/".startswith(f"{os.path.realpath(self.places.state)}/"):
-                raise ToolError(f"{real} is where ctxd keeps its own state", "Name the folder of a project")
-            if not os.path.isdir(real):
-                raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
-            project = self._make(real)
-            self.projects[key] = project
-            self._missing.pop(key, None)
-            self.known.add(key)
-            closing = self._closing.get(key)
-        project.open(after=closing)
+        if project is not None:
+            return project
+        refuse_too_wide(real)
+        if f"{real}/".startswith(f"{os.path.realpath(self.places.state)}/"):
+            raise ToolError(f"{real} is where ctxd keeps its own state", "Name the folder of a project")
+        if not os.path.isdir(real):
+            raise ToolError(f"{real} is not a folder", "Name the folder of a project", name="FileNotFoundError")
+        around = self._around(key)
+        if around is not None and not is_repository(key):
+            self._let_go(key)
+            return around
+        project = self._opened(real)
+        for inner in self._inside(key):
+            if not is_repository(inner):
+                self._let_go(inner)
         self.known.save()
         return project
 
     def view(self, root: str) -> View:
-        """The view of a connection whose host named `root`: a folder inside a registered project is served by it.
+        """The view of a connection whose host named `root`. Registers it where it is a project, see `project_marks.py`.
 
-        Raises ToolError.
+        A folder inside a registered project is served by that one, except a repository of its own. Raises ToolError.
         """
-        real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
+        real = os.path.realpath(os.path.expanduser(root))
+        key = os.fsencode(real)
+        registered = max(
+            (one for one in self.known.all() if (key + b"/").startswith(one + b"/")), key=len, default=None
+        )
+        if registered is not None and registered not in self.projects:  # not opened yet, since the daemon started
+            self.add(os.fsdecode(registered))
         with self._lock:
-            if real not in self.projects:
-                around = [top for top in self.projects if real.startswith(top + b"/")]
-                if around:
-                    top = max(around, key=len)
-                    return View(self.projects[top], real[len(top) + 1 :])
-        return View(self.add(root))
+            project = self.projects.get(key)
+        if project is not None:
+            return View(project)
+        around = self._around(key)
+        top = work_tree_around(real) if os.path.isdir(real) else None
+        if around is not None and (top is None or not os.fsencode(top).startswith(around.root + b"/")):
+            return View(around, key[len(around.root) + 1 :])
+        refuse_too_wide(real)
+        if os.path.isdir(real) and key not in self.known and not holds_project_file(real):
+            if top is None:
+                raise ToolError(
+                    f"{real} is no project: neither a git work tree, nor does it hold a file such as pyproject.toml or package.json",
+                    f"`ctxd add {shlex.quote(real)}` makes it one",
+                )
+            if top != real:  # what is registered is the work tree
+                self.add(top)
+                return self.view(real)
+        project = self.add(real)
+        return View(project, key[len(project.root) + 1 :])
+
+    def _around(self, key: bytes) -> Project | None:
+        """The innermost registered project that a folder lies in."""
+        with self._lock:
+            tops = [top for top in self.projects if key.startswith(top + b"/")]
+            return self.projects[max(tops, key=len)] if tops else None
+
+    def _inside(self, key: bytes) -> list[bytes]:
+        with self._lock:
+            return [root for root in self.projects if root.startswith(key + b"/")]
+
+    def _opened(self, root: str) -> Project:
+        stamps = project_settings.stamps(root)
+        try:
+            loaded = project_settings.load(self.places, root, dict(os.environ))
+        except config.SettingsError as error:
+            raise ToolError(str(error), "Fix the setting, then call again") from None
+        name = database_name(root)
+        key = os.fsencode(root)
+        with self._lock:
+            project = self.projects.get(key)
+            if project is not None:  # opened by somebody else meanwhile
+                return project
+            if self._ending:
+                raise ToolError("the daemon is about to end", "Call again")
+            project = self._make(root, name, loaded)
+            self._stamps[key] = stamps
+            self.projects[key] = project
+            self._unopened.pop(key, None)
+            self.known.add(key)
+            closing = self._closing.get(key)
+        project.open(after=closing)
+        return project
 
     def remove(self, root: str) -> bool:
         """Forget a project, and its index when it has ended what it is doing; whether it was registered."""
         key = os.fsencode(os.path.realpath(os.path.expanduser(root)))
-        with self._lock:
-            project = self.projects.pop(key, None)
-            self._missing.pop(key, None)
-            was_known = self.known.discard(key)
-            if project is not None:
-                closing = threading.Thread(target=self._forget, args=(key, project), name=f"remove {root}", daemon=True)
-                self._closing[key] = closing
-                closing.start()
+        was_open = key in self.projects
+        was_known = self._let_go(key)
         self.known.save()
-        if project is None and was_known:
+        if was_known and not was_open:
             self._collect_databases()
         return was_known
 
-    def _forget(self, key: bytes, project: Project) -> None:
-        """Close a removed project, which waits for what it is doing, and delete its index."""
+    def _let_go(self, key: bytes) -> bool:
+        """Register a root no more; whether it was."""
+        with self._lock:
+            self._unopened.pop(key, None)
+            was_known = self.known.discard(key)
+            self._close_later(key, forget=True)
+        return was_known
+
+    def _close_later(self, key: bytes, *, forget: bool) -> None:
+        """Take an open project out, and close it in a thread of its own. Call under the lock."""
+        project = self.projects.pop(key, None)
+        self._stamps.pop(key, None)
+        if project is not None:
+            name = f"close {os.fsdecode(key)}"
+            closing = threading.Thread(target=self._close, args=(key, project, forget), name=name, daemon=True)
+            self._closing[key] = closing
+            closing.start()
+
+    def _close(self, key: bytes, project: Project, forget: bool) -> None:
+        """Close a project that was taken out, which waits for what it is doing, and delete its index where it is to be forgotten."""
         project.close()
         with self._lock:
-            self._release(project, forget=True)
+            self._release(project, forget=forget)
             if self._closing.get(key) is threading.current_thread():
                 del self._closing[key]
 
@@ -140,7 +213,7 @@ class Registry:
         """Status entries of all projects, or of the one that serves `root`; None where none does."""
         with self._lock:
             projects = dict(self.projects)
-            missing = dict(self._missing)
+            missing = dict(self._unopened)
         if root is not None:
             real = os.fsencode(os.path.realpath(os.path.expanduser(root)))
             key = next(
@@ -151,18 +224,58 @@ class Registry:
             projects = {key: projects[key]} if key in projects else {}
             missing = {key: missing[key]} if key in missing else {}
         entries = [project.status() for _, project in sorted(projects.items())]
-        return entries + [_entry_of_unopened(os.fsdecode(key), reason) for key, reason in sorted(missing.items())]
+        return entries + [_entry_of_unopened(os.fsdecode(key), *why) for key, why in sorted(missing.items())]
 
-    def retry_missing(self) -> None:
-        """Open projects whose folder has come back, or whose settings were mended."""
+    def retry(self) -> None:
+        """Open projects whose folder has come back, and anew those whose own settings were wrong and have been written since.
+
+        One after the other: where a disk holds this thread, the next call passes over that project.
+        """
         with self._lock:
-            missing = list(self._missing)
-        self.known.save()  # where the disk was full
-        for key in filter(os.path.isdir, missing):
+            ill = [key for key, project in self.projects.items() if project.settings_problems]
+            roots = [*sorted(self._unopened), *ill]
+        for key in roots:
+            with self._lock:
+                if key in self._trying:
+                    continue
+                self._trying.add(key)
             try:
-                self.add(os.fsdecode(key))
-            except ToolError as error:
-                self._missing[key] = str(error)
+                self._try(key)
+            except Exception:
+                logger.exception("opening %s", os.fsdecode(key))
+                self._note_unopened(key, "degraded", "the project could not be opened, see `ctxd logs`")
+            finally:
+                with self._lock:
+                    self._trying.discard(key)
+
+    def _try(self, key: bytes) -> None:
+        root = os.fsdecode(key)
+        if key in self.projects:
+            if project_settings.stamps(root) == self._stamps.get(key):
+                return
+            with self._lock:
+                self._close_later(key, forget=False)
+                if key in self.known:
+                    self._unopened[key] = _NOT_TRIED
+        if not os.path.isdir(root):
+            self._note_unopened(key, "missing", not_there(root))
+            return
+        try:
+            self.add(root)
+        except ToolError as error:
+            self._note_unopened(key, "degraded", str(error))
+
+    def _note_unopened(self, key: bytes, state: str, reason: str) -> None:
+        with self._lock:
+            if key not in self._unopened:  # removed meanwhile
+                return
+            if self._unopened[key] != (state, reason):
+                logger.warning("not opened: %s", reason)
+            self._unopened[key] = (state, reason)
+
+    def nothing_to_retry(self) -> bool:
+        with self._lock:
+            return not self._unopened and not any(project.settings_problems for project in self.projects.values())
 
     def retry_models(self) -> None:
         """Try again the models that could not be had: one may have been fetched."""
@@ -174,6 +287,7 @@ class Registry:
 
     def close(self) -> None:
         with self._lock:
+            self._ending = True
             projects, self.projects = self.projects, {}
             closing = list(self._closing.values())
         self.editor.close()
@@ -186,12 +300,8 @@ class Registry:
         for thread in closing:
             thread.join()
 
-    def _make(self, root: str) -> Project:
-        try:
-            settings, _ = config.load(self.places.settings_file, root, dict(os.environ))
-        except config.SettingsError as error:
-            raise ToolError(str(error), "Mend the setting, then call again") from None
-        name = database_name(root)
+    def _make(self, root: str, name: str, loaded: config.InForce) -> Project:
+        """A project with the database of that name. Touches nothing of the project. Call under the lock."""
         scratch = os.path.join(self.places.state, "git")
         try:
             if name not in self._databases:
@@ -201,7 +311,7 @@ class Registry:
                 os.fsencode(root),
                 database,
                 self.workers,
-                settings,
+                loaded.settings,
                 matchers=self.matchers,
                 embedders=self.embedders,
                 editor=self.editor,
@@ -209,6 +319,7 @@ class Registry:
                 models=self.places.models,
                 programs=self.programs,
                 inotify=self.inotify,
+                settings_problems=loaded.problems,
             )
         except (DatabaseError, OSError) as error:
             raise ToolError(
@@ -270,12 +381,14 @@ def refuse_too_wide(root: str) -> None:
         )
 
 
-def _entry_of_unopened(root: str, reason: str) -> dict[str, Any]:
+_NOT_TRIED = ("scanning", "it is about to be opened")
+
+
+def _entry_of_unopened(root: str, state: str, reason: str) -> dict[str, Any]:
     """The status entry of a project whose folder is not there, or that `reason` keeps from being opened."""
-    is_there = os.path.isdir(root)
     return {
         "root": root,
-        "state": "degraded" if is_there else "missing",
+        "state": state,
         **dict.fromkeys(("files", "symbols", "occurrences", "chunks", "embedded"), None),
         "progress": {"done": 0, "total": 0, "eta_seconds": None},
         "pending": 0,
@@ -284,5 +397,5 @@ def _entry_of_unopened(root: str, reason: str) -> dict[str, Any]:
         "model": None,
         "database_bytes": 0,
         "text_ready": False,
-        "problems": [reason if is_there else not_there(root)],
+        "problems": [reason],
     }
