@@ -6,6 +6,7 @@ scores are never looked at.
 """
 
 import contextlib
+import dataclasses
 import functools
 import os
 import re
@@ -223,13 +224,13 @@ def _sample(name, symbol, view):
         view, read_hello({"ctxd": 1, "want": "mcp", "cwd": "/", "only": {"languages": [name.split("/")[0]]}})
     )
     folder = os.path.dirname(name)
-    is_hidden = os.path.basename(name).startswith(".")
-    where = [name if is_hidden else folder]  # what is named is searched, whatever its extension
-    seen = [call(one, "search_text_pattern", query="boats", target_paths=where)["matches"] for one in (view, narrowed)]
-    if not all(seen):
-        return ("lost",) * 5
-    listed = call(view, "explore_codebase", path=folder)["summary"]["languages"]
-    language = listed[0]["name"] if listed else "-"  # of hidden files
+    for one in (view, narrowed):
+        # A file that is named itself is searched whatever it is called.
+        found = call(dataclasses.replace(one, hidden=True), "search_text_pattern", query="boats", target_paths=[folder])
+        if name not in [match["file_path"] for match in found["matches"]]:
+            return ("lost",) * 5
+    listed = call(dataclasses.replace(view, hidden=True), "explore_codebase", path=folder)["summary"]["languages"]
+    language = "+".join(sorted(one["name"] for one in listed))
     outline = call(view, "TextInspect", filePath=name)["structure"]
     comments = [one["prefix"] for one in outline.get("commentBlocks", ())]
     parts = list(outline.get("frontmatter", {}).get("keys", ()))
@@ -240,7 +241,7 @@ def _sample(name, symbol, view):
     defined = call(view, "find_symbol_occurrences", symbol_name=symbol, target_paths=[name], find_references=False)
     question = {"concept_description": "boats of the harbour", "target_paths": [name]}
     found = call(view, "search_semantic_concept", **question)["results"]
-    if found and listed:
+    if found:
         found = call(view, "search_semantic_concept", language=language, **question)["results"]
     return (
         language,

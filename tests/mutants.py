@@ -32,7 +32,7 @@ from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.indexer import languages
 from ctxd.indexer.meaning import semantic_ranking
 from ctxd.indexer.names import file_ranking
-from ctxd.indexer.symbols import element_ranking, parser, resolution, symbol_search
+from ctxd.indexer.symbols import element_ranking, resolution, symbol_search
 from goldens import checks, indexed
 
 RANKING_CHECKS = ("search_semantic_concept", "search_code")
@@ -247,24 +247,57 @@ def ranked_anew(count, projects):
     element_ranking.rank_elements(database)
 
 
-def rules():
-    """Each field of a language's rules that is not the default, at its default."""
+def traits():
+    """Each thing that a language says of itself and that is not the default, at its default."""
     for one in languages.LANGUAGES:
-        if not one.has_symbols or one.has_sections:
+        for name in ("comments", "counts_as", "claims"):
+            yield from _at_default(one, one, name, lambda changed: changed, "traits of languages")
+        for field in dataclasses.fields(one.scoping):
+            whole = functools.partial(_with, one, "scoping")
+            yield from _at_default(one, one.scoping, field.name, whole, "traits of languages")
+        for field in dataclasses.fields(one.rules) if one.rules is not None else ():
+            yield from _at_default(
+                one, one.rules, field.name, functools.partial(_with, one, "rules"), "rules of languages"
+            )
+
+
+def _with(one, name, value):
+    return dataclasses.replace(one, **{name: value})
+
+
+def _at_default(language, holder, name, whole, kind):
+    field = next(field for field in dataclasses.fields(holder) if field.name == name)
+    default = NOTHING.get(name) if field.default is dataclasses.MISSING else field.default
+    if (default is None and field.default is dataclasses.MISSING) or getattr(holder, name) == default:
+        return
+    change = functools.partial(replaced, language, whole(_with(holder, name, default)))
+    is_parsing = kind == "rules of languages"
+    first = ("grades",) if is_parsing else TABLE_CHECKS
+    yield Mutant(kind, f"{language.name}: {name}", change, first, language.name, always_indexed=is_parsing)
+
+
+def replaced(one, other):
+    """The row of a language replaced wherever it is looked up."""
+    pairs = []
+    for table in list(vars(languages).values()):
+        if isinstance(table, dict) and any(value is one for value in table.values()):
+            changed = {key: other if value is one else value for key, value in table.items()}
+        elif isinstance(table, tuple) and any(value is one for value in table):
+            changed = tuple(other if value is one else value for value in table)
+        else:
             continue
-        own = parser.rules_of(one.name)
-        for field in dataclasses.fields(own):
-            default = NOTHING.get(field.name) if field.default is dataclasses.MISSING else field.default
-            if default is None and field.default is dataclasses.MISSING:  # there is no language without it
-                continue
-            if getattr(own, field.name) != default:
-                change = functools.partial(everywhere, own, dataclasses.replace(own, **{field.name: default}))
-                yield Mutant("rules of languages", f"{one.name}: {field.name}", change, ("grades",), one.name, True)
+        pairs += [
+            (module, found, changed)
+            for module in modules()
+            for found, value in list(vars(module).items())
+            if value is table
+        ]
+    return patched(pairs)
 
 
 NOTHING = {"modifiers": frozenset(), "imports": lambda _node, _text: ()}
 """What stands for the fields of rules that have no default."""
-KINDS = (weights, tables, grades, file_names, orders, rules)
+KINDS = (weights, tables, grades, file_names, orders, traits)
 REQUIRED = ("weights", "languages in tables", "grades", "file names", "orders")
 
 
@@ -372,7 +405,7 @@ def main():
     parser_ = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser_.add_argument("--sample", type=int, help="so many mutants, drawn from all kinds")
     parser_.add_argument("--seed", type=int, default=int(time.time()))
-    parser_.add_argument("--kind", action="append", choices=[*REQUIRED, "rules of languages"])
+    parser_.add_argument("--kind", action="append", choices=[*REQUIRED, "traits of languages", "rules of languages"])
     parser_.add_argument("--verbose", action="store_true")
     options = parser_.parse_args()
     all_checks = checks()
