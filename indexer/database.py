@@ -1,12 +1,13 @@
-"""One SQLite database: opened, migrated, checked; and made anew, under those who use it, where its file is damaged or gone.
+"""One SQLite database: opened, migrated and checked. A damaged or missing file is replaced while the daemon runs.
 
 Invariant: sqlean is the only SQLite library in this process, and only `indexer` and `migrations` speak SQL.
 One writer (indexer/writer.py) and many readers; WAL, short transactions.
 
-A database is *lost* when SQLite finds it damaged (page_checksums.py finds every flipped bit that is read), or when its file or its log
-was deleted, replaced or cut. Nothing is read from a lost one. An indexing thread then calls `renew`: the file is moved aside, an empty
-one takes its place, and `generation` grows, by which everybody sees that what they know of rows is void. Ids of contents and
-chunks are never used twice, so an old id finds nothing in the new file.
+A database is *lost* when SQLite finds it damaged (page_checksums.py finds every flipped bit that is read), or when its
+file or its log was deleted, replaced or cut. Nothing is read from a lost database. An indexing thread then calls
+`renew`: it moves the file aside, puts an empty one in its place and increases `generation`. The new generation tells
+everybody that the rows they know are void. Ids of contents and chunks are never used twice, so an old id finds nothing
+in the new file.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ _WRITER_CACHE_KIB = 32 * 1024
 _READER_CACHE_KIB = 4 * 1024
 _WAL_PAGES = 4_000  # 16 MiB between checkpoints
 _CLEAN = "clean_stop"
-# Primary result codes of SQLite (https://sqlite.org/rescode.html). The first say what is in the file is wrong; the next may, and a
-# look at all pages tells. All others (FULL, BUSY, LOCKED, ...) are about the moment, and no reason to throw an index away.
+# Primary result codes of SQLite (https://sqlite.org/rescode.html). The first two mean that the file is damaged. The
+# next four may mean it; a check of all pages decides. The others (FULL, BUSY, LOCKED, ...) pass: the index is kept.
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _ERROR, _READ_ONLY, _IO_ERROR, _CANNOT_OPEN = 1, 8, 10, 14
 _ASIDE = ("damaged", "newer")  # why a file was moved aside: a part of its new name
-_ROOM_BYTES = 1 << 20  # on a disk with less, an I/O error is for want of room
+_ROOM_BYTES = 1 << 20  # with less free on the disk, an I/O error means that the disk is full
 _ID_BITS = 40
-"""Of an id that are counted by SQLite; the bits above them are the file's own, see `Database.renew`."""
+"""SQLite counts in these low bits of an id. The bits above them number the file, see `_give_ids_of_its_own`."""
 
 
 class Database:
@@ -58,14 +59,14 @@ class Database:
         self.problem: str | None = None
         """What happened to the file that was here; shown by `ctxd status` until a project is indexed anew."""
         self.lost = False
-        """Whether the file is damaged or gone, as far as anybody has noticed; `is_lost` looks."""
+        """True once somebody noticed that the file is damaged or gone; `is_lost` looks at the file."""
         self._lost_because = ""
         self.generation = 0
-        """Grows when the file is made anew: rows and ids known before are void."""
+        """Grows when a new file replaces the old one: rows and ids known before are void."""
         self.models_wanted: set[str] = set()
-        """Identities of the embedding models that its projects want: worktrees may be set up differently."""
+        """Identities of the embedding models that its projects want: worktrees may have different settings."""
         self.lock = threading.RLock()
-        """Held by whoever uses `writer`: the worktrees of one repository share it. Taken after a project's lock, never before."""
+        """Guards `writer`, which the worktrees of a repository share. Take it after a project's lock, never before."""
         self._readers: queue.LifoQueue[Any] = queue.LifoQueue()
         self._all_readers: list[Any] = []
         self._files_epoch = 0
@@ -82,7 +83,7 @@ class Database:
             self.problem = self._move_aside("newer", str(error))
             self.writer = self._open_checked()
         except DatabaseError as error:
-            # "no such table": a database, but none of ours.
+            # _ERROR is "no such table": the file is a database, but not one of ours.
             if _code_of(error) not in {None, _ERROR} and not self._is_damage(error):
                 raise
             self.problem = self._move_aside("damaged", f"it was damaged: {error}")
@@ -116,7 +117,7 @@ class Database:
                     raise DatabaseError(result)
             self._give_ids_of_its_own(connection)
             connection.execute("DELETE FROM note WHERE key = ?", (_CLEAN,))
-            # At once in the file itself: whoever deletes the log later must not leave one that says it was closed.
+            # Write it to the file itself now. A file whose log is deleted later must not say that it was closed.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except BaseException:
             connection.close()
@@ -128,7 +129,7 @@ class Database:
         return connection.execute("SELECT 1 FROM note WHERE key = ?", (_CLEAN,)).fetchone() is not None
 
     def _give_ids_of_its_own(self, connection: Any) -> None:
-        """Ids of this file begin above all that were ever known to this process."""
+        """Make the ids of this file begin above all ids that this process ever knew."""
         highest = connection.execute("SELECT ifnull(max(seq), 0) FROM sqlite_sequence").fetchone()[0] >> _ID_BITS
         if highest < self._files_epoch:
             names = ("content", "chunk", "embedded")
@@ -147,15 +148,15 @@ class Database:
         return f"the index was lost ({why}); it was moved to {aside} and is being made anew"
 
     def is_lost(self) -> bool:
-        """Whether the file is damaged, or was deleted, replaced or cut. Looks at it: 3 microseconds."""
+        """True if the file is damaged, or was deleted, replaced or cut. Looks at the file: 3 microseconds."""
         if not self.lost and self._harm() is not None:
-            with self.lock:  # a second look, while nobody makes it anew
+            with self.lock:  # a second look, while nobody can replace the file
                 if not self.lost and (harm := self._harm()) is not None:
                     self._lose(harm)
         return self.lost
 
     def renew(self) -> None:
-        """Where it is lost, begin again with an empty file. Raises DatabaseError where that cannot be; it is lost then as before."""
+        """Replace a lost database by an empty one. Raises DatabaseError if that fails; the database then stays lost."""
         with self.lock:
             if not self.is_lost():
                 return
@@ -171,7 +172,7 @@ class Database:
             self.lost = False
 
     def _harm(self) -> str | None:
-        """What was done to the file from outside, as far as its name and size tell."""
+        """The harm done to the file from outside, judged by its name and size; None if there is none."""
         now = self._identity_now()
         if now is None or now[0] != self._identity:
             return "its file or its log was deleted or replaced"
@@ -181,7 +182,7 @@ class Database:
         return None
 
     def _identity_now(self) -> tuple[tuple[tuple[int, int], ...], int] | None:
-        """Which files are there, and the size of the database; None where one is missing."""
+        """Device and inode of the file and its log, and the size of the file; None if one of them is missing."""
         try:
             file, log = os.stat(self.path), os.stat(self.path + "-wal")
         except (FileNotFoundError, NotADirectoryError):
@@ -189,7 +190,7 @@ class Database:
         return ((file.st_dev, file.st_ino), (log.st_dev, log.st_ino)), file.st_size
 
     def _was_cut(self) -> bool:
-        """Whether a file that has become smaller is smaller than its pages: giving free ones back makes it smaller, too."""
+        """True if the file is smaller than its pages. A file that only gave free pages back was not cut."""
         with self.lock:
             try:
                 _, in_log, copied = self.writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -215,12 +216,12 @@ class Database:
                 return False
             return page_checksums.has_bad_page(self.path)
         except UnicodeDecodeError:
-            return True  # of SQLite's message, which quotes what is damaged
+            return True  # SQLite's message quotes the damaged bytes, which are not UTF-8
         except (DatabaseError, OSError):
             return code == _IO_ERROR  # the disk itself cannot read it
 
     def _connect(self, cache_kib: int) -> Any:
-        # isolation_level None: transactions are opened where they are meant, with BEGIN IMMEDIATE.
+        # isolation_level None: only an explicit BEGIN IMMEDIATE opens a transaction.
         connection = _sqlite.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
         connection.enable_load_extension(True)
         sqlite_vec.load(connection)
@@ -235,7 +236,7 @@ class Database:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Any]:
-        """A connection for short reads. Never keep one across calls: a long reader lets the WAL grow without bound."""
+        """A connection for short reads. Never keep it across calls: a long read lets the WAL grow without bound."""
         self._refuse_if_lost()
         readers, generation = self._readers, self.generation
         try:
@@ -251,13 +252,13 @@ class Database:
                 self._note_damage(error)
             raise
         finally:
-            readers.put(connection)  # closed by itself where the file was made anew meanwhile
+            readers.put(connection)  # if `renew` has replaced this pool, the connection goes with the pool
 
     @contextlib.contextmanager
     def transaction(self, generation: int | None = None) -> Iterator[Any]:
         """The writer inside BEGIN IMMEDIATE ... COMMIT; rolled back on any exception.
 
-        Refused where the file was made anew since `generation`: what is to be written is of ids that it does not have.
+        Raises DatabaseError if the file was replaced since `generation`: the new file does not have the caller's ids.
         """
         with self.lock:
             self._refuse_if_lost()
@@ -288,7 +289,7 @@ class Database:
             self._lose("a page is not as it was written" if is_page else f"it is damaged: {error}")
 
     def shrink(self) -> None:
-        """Give memory back after a lot of writing: 35 MB of page cache, and what the allocator kept of it."""
+        """Give memory back after a lot of writing: 35 MB of page cache, and the memory that the allocator kept."""
         with self.lock:
             self.writer.execute("PRAGMA shrink_memory")
         with contextlib.suppress(OSError, AttributeError):  # glibc only
@@ -323,11 +324,11 @@ class Database:
 
 
 class _NewerError(Exception):
-    """The tables are of a ctxd that is newer than this one."""
+    """A newer ctxd made the tables."""
 
 
 def roots_of(path: str) -> set[bytes] | None:
-    """The folders that a database which is not open serves; None where it cannot tell."""
+    """The folders that a database serves, read while it is not open; None if it cannot be read."""
     page_checksums.load()
     try:
         with contextlib.closing(_sqlite.connect(path, timeout=_BUSY_MS / 1000)) as connection:
@@ -338,7 +339,7 @@ def roots_of(path: str) -> set[bytes] | None:
 
 
 def delete_database(path: str) -> None:
-    """Delete a database that is not open, and what was moved aside of it."""
+    """Delete a database that is not open, and the files that were moved aside."""
     aside = [name for kind in _ASIDE for name in glob.glob(f"{glob.escape(path)}.{kind}-*")]
     for name in (path, path + "-wal", path + "-shm", *aside):
         with contextlib.suppress(FileNotFoundError):
@@ -355,6 +356,6 @@ def _migrate(connection: Any) -> None:
 
 
 def _code_of(error: BaseException) -> int | None:
-    """The primary result code; None for an error that is not SQLite's."""
+    """The primary result code; None if the error does not come from SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

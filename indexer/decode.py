@@ -1,7 +1,8 @@
-"""From the bytes of a file to its *canonical text*, the one form in which ctxd searches, parses and counts lines.
+"""Turns the bytes of a file into its *canonical text*, the one form in which ctxd searches, parses and counts lines.
 
-Canonical text is valid UTF-8 without a BOM, in which every "\r\n" has become "\n"; a lone "\r" is text. Binary is what
-holds a NUL after BOM decoding. Invariant: every reader of file contents goes through this module, so that all tools agree.
+Canonical text is valid UTF-8 without a BOM, in which every "\r\n" has become "\n"; a lone "\r" is text. A file is binary
+if it holds a NUL after BOM decoding. Invariant: every reader of file contents goes through this module, so that all
+tools agree.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PLAIN = "plain"
-"""The bytes are their own canonical text (UTF-8, no BOM, no carriage return): other programs may search them as they are."""
+"""The bytes are the canonical text (UTF-8, no BOM, no carriage return): other programs may search them as they are."""
 DECODED = "decoded"
 """Text whose canonical form differs from its bytes."""
 BINARY = "binary"
 
 _READ_BYTES_MAX = 1 << 30  # read(2) returns at most 2 GiB - 4 KiB at once
-_READ_BYTES_FIRST = 1 << 20  # enough to tell a disk image from text: one of 2.5 GB took 49 s and its size in memory
-_READ_BYTES_MORE = 1 << 20  # a step for what came after the size was asked
+_READ_BYTES_FIRST = 1 << 20  # tells a disk image from text: reading one of 2.5 GB took 49 s and 2.5 GB of memory
+_READ_BYTES_MORE = 1 << 20  # the step for bytes that were written after the size was asked
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 HASH_BYTES = 16  # of SHA-256: a key for derived rows that can always be rebuilt
 
@@ -32,7 +33,7 @@ _BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 def decode(data: bytes) -> tuple[str, bytes | None]:
-    """Return `(form, canonical text)`; the text is None where the form is BINARY."""
+    """Return `(form, canonical text)`; the text is None if the form is BINARY."""
     source = as_utf8(data)
     if source is None:
         return BINARY, None
@@ -43,17 +44,17 @@ def decode(data: bytes) -> tuple[str, bytes | None]:
 
 
 class Source(NamedTuple):
-    """A text file's bytes are `bom` and then `text` in `encoding`."""
+    """The text of a file. The file's bytes are `bom`, followed by `text` in `encoding`."""
 
     text: bytes
-    """UTF-8, line endings as they are. What its encoding cannot have meant stands as U+FFFD."""
+    """UTF-8, line endings as they are. U+FFFD stands for bytes that are invalid in the encoding."""
     encoding: str
     """"utf-8", "utf-16-le", "utf-16-be" or "latin-1"."""
     bom: bytes = b""
 
 
 def as_utf8(data: bytes) -> Source | None:
-    """The text of a file; None where it is binary.
+    """The text of a file; None if it is binary.
 
     Encodings, in order: UTF-8 (with or without BOM), UTF-16 with BOM, else Latin-1.
     """
@@ -79,7 +80,7 @@ def canonical(text: bytes) -> bytes:
 
 
 def line_count(text: bytes) -> int:
-    """Lines of canonical text; what follows the last newline is one where it is not empty."""
+    """The number of lines of canonical text. Text after the last newline counts as a line."""
     return text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
 
 
@@ -103,21 +104,22 @@ def content_hash(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Exception):  # noqa: N818  # a state of a file, not a fault of ours
-    """A file that cannot be read as what is meant now; `reason` is "missing", "not_a_file", "unreadable", "other_bytes"."""
+    """A file that cannot be read as expected; `reason` is "missing", "not_a_file", "unreadable" or "other_bytes"."""
 
     reason: str
 
 
 def read_regular(path: bytes) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file and its status after they were read; never follows a final symbolic link, never blocks on a FIFO or device.
+    """The bytes of a regular file, and its status after reading.
 
-    Of a large binary file only the beginning, which says that it is one. Raises Unreadable.
+    Never follows a final symbolic link, never blocks on a FIFO or device. Reads only the beginning of a large binary
+    file, which is enough to see that it is binary. Raises Unreadable.
     """
     return _read(_open(path))
 
 
 def text_of_content(path: bytes, key: bytes) -> bytes | None:
-    """The canonical text of a regular file while it holds the content of that key; None where it is binary. Raises Unreadable."""
+    """The canonical text of a regular file; None if it is binary. Raises Unreadable, also if its key is another one."""
     data, _ = read_regular(path)
     if content_hash(data) != key:
         raise Unreadable("other_bytes")
@@ -125,7 +127,7 @@ def text_of_content(path: bytes, key: bytes) -> bytes | None:
 
 
 def read_inside(root: bytes, path: bytes) -> tuple[bytes, os.stat_result]:
-    """The same for a file of a project; its folders, too, may have become symbolic links since they were looked at.
+    """As `read_regular`, for a file of a project. Follows no link on the way either: a folder may have become one.
 
     Raises Unreadable.
     """
@@ -133,10 +135,10 @@ def read_inside(root: bytes, path: bytes) -> tuple[bytes, os.stat_result]:
 
 
 def open_inside(root: bytes, path: bytes) -> int:
-    """A descriptor of what lies at a path of a project, no link on the way; opening never waits. Raises Unreadable."""
+    """A descriptor of the entry at a path of a project. Follows no link, never waits. Raises Unreadable."""
     absolute = root + b"/" + path
     descriptor = _open(absolute)
-    if not _is_at(descriptor, absolute):  # replaced just now, or led out
+    if not _is_at(descriptor, absolute):  # it was replaced just now, or a link led elsewhere
         os.close(descriptor)
         descriptor = _open_step_by_step(root, path)
     return descriptor
@@ -152,7 +154,7 @@ def _open(path: bytes, folder: int | None = None) -> int:
 
 
 def _is_at(descriptor: int, path: bytes) -> bool:
-    """Whether an open file lies where `path` says, no link on the way. A third of what opening step by step costs; Linux only."""
+    """True if an open file lies at `path`, no link on the way. Linux only; costs a third of `_open_step_by_step`."""
     try:
         return os.readlink(b"/proc/self/fd/%d" % descriptor) == path
     except OSError:
@@ -169,7 +171,7 @@ def _open_step_by_step(root: bytes, path: bytes) -> int:
 
 
 def open_folder(root: bytes, path: bytes) -> int:
-    """A descriptor of a folder of a project, no link on the way; with it files can be named, not more. Raises Unreadable."""
+    """A descriptor of a folder of a project, only to open files in it. Follows no link. Raises Unreadable."""
     try:
         current = os.open(root, _FOLDER_FLAGS)
     except OSError:
@@ -177,7 +179,7 @@ def open_folder(root: bytes, path: bytes) -> int:
     for folder in path.split(b"/") if path else ():
         try:
             below = os.open(folder, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=current)
-        except OSError:  # gone, or a link by now: an event tells of that
+        except OSError:  # gone, or a link by now: an event will report it
             raise Unreadable("missing") from None
         finally:
             os.close(current)
@@ -186,7 +188,7 @@ def open_folder(root: bytes, path: bytes) -> int:
 
 
 def read_at(folder: int, name: bytes) -> tuple[bytes, os.stat_result]:
-    """As `read_regular`, of a file in an open folder. Raises Unreadable."""
+    """As `read_regular`, for a file in an open folder. Raises Unreadable."""
     return _read(_open(name, folder))
 
 
@@ -197,7 +199,7 @@ def _read(descriptor: int) -> tuple[bytes, os.stat_result]:
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("not_a_file")
         parts = []
-        # One byte more than the size says: a file that grows meanwhile is read to its end.
+        # Ask for one byte more than the size: this shows that a file has grown, and it is read to its end.
         wanted = min(status.st_size + 1, _READ_BYTES_FIRST)
         while chunk := os.read(descriptor, wanted):
             parts.append(chunk)
@@ -212,5 +214,5 @@ def _read(descriptor: int) -> tuple[bytes, os.stat_result]:
 
 
 def _is_binary_from(beginning: bytes) -> bool:
-    """Whether a file that begins so is binary whatever follows."""
+    """True if a file with this beginning is binary, whatever follows."""
     return b"\0" in beginning and not any(beginning.startswith(bom) for bom, _ in _BOMS)

@@ -1,11 +1,11 @@
 """Each page of a database ends with a checksum. SQLite compares it whenever it reads the page from disk.
 
-SQLite's checksum VFS does it (https://sqlite.org/cksumvfs.html). It is a loadable extension, and the wheels of apsw bring it; nothing
-else of apsw is used, and importing it would load a second SQLite. Invariant: a page that is not as it was written is an error
-of SQLite (SQLITE_IOERR), never an answer.
+SQLite's checksum VFS does it (https://sqlite.org/cksumvfs.html). It is a loadable extension that comes with the wheels
+of apsw. Nothing else of apsw is used; importing it would load a second SQLite. Invariant: a page that has changed since
+it was written is an error of SQLite (SQLITE_IOERR), never an answer.
 
-A page has room for its checksum if the header of the file says so (byte 20). That is decided before the first table is made, so an
-older file is copied into a new one.
+A page has room for its checksum if the header of the file says so (byte 20). SQLite fixes that before the first table is
+made, so an older file has to be copied into a new one.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ logger = logging.getLogger(__name__)
 _HEADER_BYTES = 100  # https://sqlite.org/fileformat.html
 _RESERVED_AT, _RESERVED_BYTES = 20, 8
 _APPLICATION_ID_AT = 68
-_CONTENT_START_AT = 105  # of the first page: where its cells begin
+_CONTENT_START_AT = 105  # the first page says here where its cells begin
 APPLICATION_ID = int.from_bytes(b"ctxd", "big")
-"""In the header of every file that was made with checksums: it tells one that lost its mark from an older one."""
+"""In the header of every file made with checksums. A file that has it, but not byte 20, is damaged rather than old."""
 
 
 class Header(NamedTuple):
     is_ours: bool
-    """Whether it was made with checksums."""
+    """True if the file was made with checksums."""
     is_checked: bool
-    """Whether SQLite will compare them."""
+    """True if SQLite will compare them."""
 
 
 @functools.cache
 def load() -> bool:
-    """Have all connections of this process from now on check pages; whether this platform can."""
+    """Make all later connections of this process check pages. Return whether this platform can."""
     package = importlib.util.find_spec("apsw")
     if package is None or not package.submodule_search_locations:
         logger.warning("apsw is not installed: damage of an index is found late or never")
@@ -57,7 +57,10 @@ def load() -> bool:
 
 
 def header_of(path: str) -> Header | None:
-    """None where the file is missing, empty or too short. Call while nobody has it open: closing it drops SQLite's locks."""
+    """The header; None if the file is missing, empty or too short.
+
+    Call it while nobody has the file open: closing the file drops SQLite's locks.
+    """
     try:
         with open(path, "rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -75,7 +78,7 @@ def create(path: str) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("VACUUM")
-    # There is no statement for it. Of a file of one empty page, two numbers say it.
+    # No SQL statement reserves the room. In a file of one empty page, changing two numbers does.
     with open(path, "r+b") as file:
         size = os.path.getsize(path)
         file.seek(_RESERVED_AT)
@@ -88,7 +91,7 @@ def create(path: str) -> None:
 
 
 def add_checksums(path: str) -> None:
-    """Copy a database of an older ctxd into one with checksums, which takes its place. Raises DatabaseError."""
+    """Replace a database of an older ctxd by a copy with checksums. Raises DatabaseError."""
     new = path + ".new"
     for suffix in ("", "-journal"):
         with contextlib.suppress(FileNotFoundError):
@@ -118,7 +121,7 @@ def _copy_tables(connection: Any) -> None:
     for kind, name, _, statement in rows:
         if kind == "index" and statement and not name.startswith("sqlite_"):
             connection.execute(statement)
-    # What a virtual table stands on was copied above: it must not make that again.
+    # Copy only the schema rows of virtual tables. Their tables were copied above; CREATE would make them again.
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute(
         "INSERT INTO main.sqlite_schema SELECT * FROM old.sqlite_schema WHERE type = 'table' AND rootpage = 0"
@@ -127,10 +130,10 @@ def _copy_tables(connection: Any) -> None:
 
 
 def has_bad_page(path: str) -> bool:
-    """Whether any page is not as it was written; 2 microseconds a page. Raises DatabaseError where it cannot be read."""
+    """True if any page has changed since it was written; 2 microseconds a page. Raises DatabaseError if unreadable."""
     if not load():
         return False
     with contextlib.closing(_sqlite.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA checksum_verification = OFF")  # else the first bad page ends the statement
+        connection.execute("PRAGMA checksum_verification = OFF")  # otherwise the first bad page ends the statement
         statement = "SELECT EXISTS (SELECT 1 FROM sqlite_dbpage WHERE NOT verify_checksum(data))"
         return bool(connection.execute(statement).fetchone()[0])

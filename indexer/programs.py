@@ -1,7 +1,7 @@
-"""Programs of the machine that narrow: ripgrep and grep say which files may match, fd and find which names may.
+"""Runs the machine's search programs: ripgrep and grep say which files may match, fd and find which names may match.
 
-Invariant: none of them decides an answer. What one names is looked at again by us, what it fails at is left to the next one,
-and it is killed as soon as nobody waits for it.
+Invariant: none of them decides an answer. ctxd checks what a program names, asks the next program if one fails, and
+kills a program as soon as nobody waits for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 TEXT_BACKENDS = ("index", "rg", "grep", "python")
-"""In the order in which one that cannot answer is passed over for the next; the last one always can."""
+"""If one cannot answer, the next one is asked. The last one always can."""
 FILES_BACKENDS = ("index", "fd", "find", "python")
 
 _ARGUMENT_BYTES_MAX = 1_500_000  # Linux takes 2 MiB of arguments and environment (getconf ARG_MAX), macOS 1 MiB
@@ -24,12 +24,12 @@ _POLL_SECONDS = 0.05
 
 
 class ProgramFailed(Exception):  # noqa: N818  # the caller passes it over
-    """It is missing, was ended, or does not take what it was asked."""
+    """The program is missing, was ended, or does not accept the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where each program is; None where it is not installed."""
+    """The path of each program; None if it is not installed."""
 
     rg: str | None = None
     grep: str | None = None
@@ -37,7 +37,7 @@ class Programs:
     find: str | None = None
 
     def answering(self, backend: str, backends: tuple[str, ...]) -> str:
-        """Which of `backends` answers where `backend` is asked for: itself, or the first one after it that is there."""
+        """The one of `backends` that answers for `backend`: itself, or the first available one after it."""
         asked = backends[backends.index(backend) :]
         return next(name for name in asked if name in {"index", "python"} or getattr(self, name) is not None)
 
@@ -50,15 +50,15 @@ def find_programs() -> Programs:
 def names_from(
     command: Sequence[str | bytes], folder: bytes, stop: Callable[[], bool], *, found_nothing: int = 0
 ) -> set[bytes]:
-    """The names, each ended by a NUL, that a program prints; `found_nothing` is its exit status where there are none.
+    """The names that a program prints, each ended by a NUL. `found_nothing` is its exit status if there are none.
 
-    `stop` is asked now and then; once true the process is killed. Raises ProgramFailed.
+    Calls `stop` now and then, and kills the process once it returns True. Raises ProgramFailed.
     """
     try:
         process = subprocess.Popen(
             command,
             cwd=folder,
-            # In this locale a byte is a character to all of them, whatever the names and the texts are.
+            # In this locale every program takes each byte for a character, in any name and any text.
             env=os.environ | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -75,7 +75,7 @@ def names_from(
                 if stop():
                     process.kill()
                     raise ProgramFailed("stopped") from None
-    # Any other status comes with an error about some file too (one vanished): what was found then may be less than all.
+    # Other statuses also report an error about a single file, such as one that vanished: the names may be incomplete.
     if process.returncode not in {0, found_nothing}:
         raise ProgramFailed(f"exit status {process.returncode}")
     return {name.removeprefix(b"./") for name in output.split(b"\0") if name}
@@ -84,10 +84,10 @@ def names_from(
 def files_from(
     command: Sequence[str | bytes], folder: bytes, paths: list[bytes], stop: Callable[[], bool]
 ) -> set[bytes]:
-    """Those of `paths`, given to a grep as arguments, that it prints; raises ProgramFailed."""
+    """The ones of `paths` that a grep prints when it gets them as arguments. Raises ProgramFailed."""
     found: set[bytes] = set()
     for batch in _batches(paths):
-        if b"-" in batch:  # a bare dash is their standard input
+        if b"-" in batch:  # a grep takes a bare dash for its standard input
             batch[batch.index(b"-")] = b"./-"
         found |= names_from([*command, "--", *batch], folder, stop, found_nothing=1)
     return found
@@ -96,7 +96,7 @@ def files_from(
 def _batches(paths: list[bytes]) -> Iterator[list[bytes]]:
     first, size = 0, 0
     for at, length in enumerate(map(len, paths)):
-        size += length + 9  # its NUL and its pointer
+        size += length + 9  # plus a NUL and a pointer
         if size > _ARGUMENT_BYTES_MAX and at > first:
             yield paths[first:at]
             first, size = at, length + 9

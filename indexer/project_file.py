@@ -1,7 +1,7 @@
-"""Reads the files of a project that ctxd reads for itself: settings, ignore files, `.git` files, manifests.
+"""Reads the files of a project that ctxd needs for itself: settings, ignore files, `.git` files, manifests.
 
-A project is hostile input. Invariant: a read ends soon and takes little memory, whatever lies under the name: a link, a FIFO,
-a device, a file without an end.
+A project is hostile input. Invariant: a read ends soon and takes little memory, even if the name is a link, a FIFO,
+a device or a file without an end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from ctxd.indexer.decode import Unreadable, open_inside
 
 READ_SECONDS_MAX = 5.0
-"""For a disk that gives a little at a time. One that gives nothing at all holds its reader, who is a thread of that project."""
+"""For a disk that returns a little at a time. One that returns nothing blocks its reader, a thread of that project."""
 _STEP_BYTES = 1 << 16
 
 
@@ -57,4 +57,4 @@ WORDS = {
     "too_large": "is too large",
     "too_slow": "takes too long to read",
 }
-"""What a reason means, to follow the name of the file."""
+"""The text for each reason, to stand after the name of the file."""

@@ -1,9 +1,10 @@
-"""A child process for what must not run in the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
+"""A child process for work that must not run in the daemon: `python -P -m ctxd.indexer.worker MEMORY_BYTES`.
 
 It parses files, finds the structure of large texts, and matches lines with an engine that backtracks (matching.py).
 
-Jobs come pickled on stdin, results go to stdout, each after its length as a little-endian u32. Invariant: a worker ends when
-its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, whatever a grammar or an engine does in C.
+Pickled jobs arrive on stdin, results go to stdout, each after its length as a little-endian u32. Invariant: a worker
+ends when its stdin closes, and no job outlives its deadline by more than GRACE_SECONDS, even if a grammar or an engine
+hangs in C.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from ctxd.indexer.symbols.outline import Packed
 
 FILE_BYTES_MAX = 1_000_000
-"""Larger files have no symbols: machine-made for the most part, and a 5 MB one took 540 MB to parse."""
+"""Larger files have no symbols: programs write most of them, and one of 5 MB took 540 MB to parse."""
 
 GRACE_SECONDS = 2.0
-"""What a worker gets beyond the deadline before it is killed."""
+"""A worker is killed this long after the deadline."""
 
 LENGTH = struct.Struct("<I")
 _NICENESS = 10
@@ -36,20 +37,20 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Job(Protocol[ResultT_co]):
-    """A dataclass that can be pickled, and so can its result."""
+    """A dataclass. It can be pickled, and so can its result."""
 
     tries: ClassVar[int]
-    """In how many processes, where one ends without a result."""
+    """How many processes may try the job, if one ends without a result."""
 
     @property
     def deadline_seconds(self) -> float: ...
 
     def run(self, seconds: float) -> ResultT_co:
-        """What the worker does, within its deadline or less. Never raises."""
+        """Do the job within `seconds`, which are the deadline or less. Never raises."""
         ...
 
     def failed(self, reason: str, /) -> ResultT_co:
-        """The result where no process lived to give one."""
+        """The result if no process survived to give one."""
         ...
 
 
@@ -59,7 +60,7 @@ class ParseJob:
     """Absolute."""
     language: str
     content_hash: bytes
-    """Of the bytes that are meant; other bytes are not parsed."""
+    """The hash of the expected bytes; other bytes are not parsed."""
     deadline_seconds: float = 10.0
     tries: ClassVar[int] = 2
 
@@ -82,7 +83,7 @@ class ParseResult:
 
 @dataclass(frozen=True, slots=True)
 class ScanJob:
-    """The structure of a text that a caller asks about, or in a word why there is none."""
+    """Finds the structure of a text that a caller asks about; the result is a short reason if there is none."""
 
     language: str
     text: bytes
@@ -90,7 +91,7 @@ class ScanJob:
     deadline_seconds: float
     tries: ClassVar[int] = 1
 
-    def run(self, seconds: float) -> Structure | str:  # noqa: ARG002  # the process ends with its time
+    def run(self, seconds: float) -> Structure | str:  # noqa: ARG002  # the process is ended when its time is up
         from ctxd.indexer.structure import scan
 
         try:
@@ -117,7 +118,7 @@ def parse_file(job: ParseJob, seconds: float) -> ParseResult:
         return ParseResult("changed", str(error))
     if text is None:
         return ParseResult("none", "binary")
-    # A header is of the language that its text tells.
+    # The text of a header tells its language.
     language = language_of(job.path, text) or LANGUAGE_BY_NAME[job.language]
     try:
         outline = outline_of(language.name, text) if language.has_sections else parse(language, text, seconds)
@@ -139,13 +140,13 @@ def main() -> None:
     memory_bytes = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    gc.disable()  # a parse makes many objects and no cycles: collecting costs a quarter of its time
+    gc.disable()  # a parse makes many objects and no cycles: collecting would cost a quarter of its time
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whoever prints must not break the wire
+    os.dup2(2, 1)  # code that prints must not write between the answers
     jobs = sys.stdin.buffer
     while (received := _receive(jobs)) is not None:
         seconds, job = received
-        # The alarm kills us even in an endless loop in C, and even when the daemon that would kill us is dead.
+        # The alarm ends this process even in an endless loop in C, and even if the daemon is dead.
         signal.setitimer(signal.ITIMER_REAL, seconds + 2 * GRACE_SECONDS)
         result = pickle.dumps(job.run(seconds), pickle.HIGHEST_PROTOCOL)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -164,7 +165,7 @@ def _receive(jobs: BinaryIO) -> tuple[float, Job[object]] | None:
 
 
 if __name__ == "__main__":
-    # Under its own name, so that what is pickled here is known there.
+    # Import the module under its own name: the daemon can then unpickle classes defined here.
     from ctxd.indexer import worker
 
     worker.main()

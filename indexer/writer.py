@@ -1,7 +1,7 @@
-"""The one writer: files in, rows out.
+"""The one writer: it reads files and writes rows.
 
-Invariant: a row derived from a content is written in the same transaction that says it is there, and a file points to a
-content only while its bytes are that content. Called from one thread (daemon/indexing/thread.py); transactions stay short.
+Invariant: one transaction writes the rows derived from a content and records that they exist. A file points to a content
+only while its bytes are that content. Called from one thread (daemon/indexing/thread.py); transactions stay short.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 TEXT_ROW_BYTES = 64 * 1024  # 16-KiB rows cost 28 % more space, whole files narrow less
 BATCH_FILES_MAX = 200  # longer transactions make readers wait: p99 3.5 ms at 200 rows, 11.7 at 5,000
 BATCH_BYTES_MAX = 4_000_000
-KEEP_UNUSED_SECONDS = 7 * 24 * 3600  # a branch left is often a branch returned to
-KEEP_UNUSED_SHARE = 0.05  # of the text rows in use; the longest unused beyond it are collected at once
-KEEP_UNUSED_ROWS = 200  # kept whatever the share
-KEEP_UNUSED_CHUNKS = 50  # the same of chunks; fewer, as they count where a word's rarity is told
-FREE_SHARE = 0.05  # of the database that may be free pages
-COMMON_PART = 20  # a trigram in more than one row of so many is common
+KEEP_UNUSED_SECONDS = 7 * 24 * 3600  # people often return to a branch they left
+KEEP_UNUSED_SHARE = 0.05  # of the text rows in use; above it the longest unused are collected at once
+KEEP_UNUSED_ROWS = 200  # kept in any case
+KEEP_UNUSED_CHUNKS = 50  # the same for chunks; fewer, because unused chunks distort how rare a word seems
+FREE_SHARE = 0.05  # of the pages of the database may be free
+COMMON_PART = 20  # a trigram in more than 1 of 20 rows is common
 _INDEXES = ("text_index", "symbol_name", "chunk_text")
-_MERGE_PAGES = 64  # of an index in one idle step: a few ms
-_VACUUM_PAGES = 256  # of the database in one
+_MERGE_PAGES = 64  # pages of an index merged in one idle step: a few ms
+_VACUUM_PAGES = 256  # pages of the database given back in one step
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What became of one file of a batch: a content, or the reason it has none."""
+    """The result for one file of a batch: a content, or the reason it has none."""
 
     file: File
     version: int
@@ -52,17 +52,17 @@ class IndexedFile:
 
 
 class Writer:
-    """Writes one database for one root. Raises database.DatabaseError; the batch is then not written at all."""
+    """Writes one database for one root. Raises database.DatabaseError; nothing of the batch is then written."""
 
     def __init__(self, database: Database, root: bytes, built_in: str = "", other: str = "") -> None:
-        """The identities of the built-in model and of the one that is wanted beside it; "" for none."""
+        """`built_in` and `other`: identities of the built-in model and of the one wanted beside it; "" for none."""
         self.database = database
         self.root = root
         self.built_in = built_in
         self.other = other
         try:
             self.generation = self.register()
-            """Of the file that it writes: what it knows of rows is void where that was made anew."""
+            """The generation of the file it writes. A replaced file has another one: ids known before are then void."""
         except DatabaseError:
             if not database.is_lost():
                 raise
@@ -70,14 +70,14 @@ class Writer:
             self.generation = self.register()
 
     def register(self) -> int:
-        """Have a row for the root; the generation of the file that has it."""
+        """Make sure that the root has a row. Return the generation of the file that has it."""
         with self.database.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO root (path) VALUES (?)", (self.root,))
             self.root_id: int = connection.execute("SELECT id FROM root WHERE path = ?", (self.root,)).fetchone()[0]
             return self.database.generation
 
     def load(self, table: FileTable) -> None:
-        """Fill an empty table with the files as the last daemon left them; the walker then compares stamps."""
+        """Fill an empty table with the files as the last daemon knew them; the walker then compares stamps."""
         rows = self.database.stream(
             f"""SELECT path, size, stamp, content_id, text_revision, {_CONTENT_COLUMNS}
                FROM file JOIN content ON content.id = content_id WHERE root_id = ?""",
@@ -93,7 +93,7 @@ class Writer:
                 content.embedded = columns[-1] == CHUNKS_REVISION and content_id in by_other
             symbols_revision = columns[3]
             if content.symbols == "none" and symbols_revision == 0 and languages.parsed_language_of(path):
-                content.symbols = "pending"  # written by a ctxd that knew no symbols of this language
+                content.symbols = "pending"  # written by a ctxd that did not parse this language
             table.set_content(file, content)
             if text_revision != TEXT_REVISION:
                 table.outdated(file)
@@ -101,7 +101,7 @@ class Writer:
     def first_pass(self) -> str:
         """The last stage that a first pass over the root has ever completed: "chunks", "symbols" or "".
 
-        Where it was never noted, by an older ctxd, the rows tell.
+        An older ctxd did not note it; then the rows tell.
         """
         try:
             with self.database.reader() as connection:
@@ -120,7 +120,7 @@ class Writer:
             return ""
 
     def note_first_pass(self, stage: str) -> None:
-        """Remember that a first pass has completed a stage: from now on rows answer, however many are to be made anew."""
+        """Remember that a first pass has completed a stage: from now on rows answer, even while many are made again."""
         with self.database.transaction(self.generation) as connection:
             connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (self._first_pass_key, stage))
 
@@ -131,7 +131,7 @@ class Writer:
     def index_files(self, files: Iterable[File]) -> list[IndexedFile]:
         """Read files and write their contents, text rows and paths, in one transaction.
 
-        Files that changed while being read come back without content and are looked at again.
+        A file that changed while being read is returned without content. The caller looks at it again.
         """
         results: list[IndexedFile] = []
         now = int(time.time())
@@ -190,7 +190,7 @@ class Writer:
             content.lines = line_count(text)
             for piece in text_pieces(text, TEXT_ROW_BYTES):
                 cursor = connection.execute("INSERT INTO text_row (content_id) VALUES (?)", (content.id,))
-                # A line that occurs twice has no trigrams of its own: leaving it out saves a tenth of the time.
+                # A repeated line adds no trigrams. Leaving it out saves a tenth of the time.
                 lines = b"\n".join(dict.fromkeys(piece.split(b"\n")))
                 connection.execute(
                     "INSERT INTO text_index (rowid, text) VALUES (?, ?)", (cursor.lastrowid, lines.decode("latin-1"))
@@ -202,7 +202,7 @@ class Writer:
         return content
 
     def _chunks(self, path: bytes, size: int, content: Content, revision: int, embedded: bool) -> str:
-        """What is to be done, or was, of the chunks of a content: see `Content.chunks`."""
+        """The state of a content's chunks: see `Content.chunks`."""
         if content.form == BINARY or languages.chunked_language_of(path) is None:
             return "none"
         if size > FILE_BYTES_MAX:
@@ -212,7 +212,7 @@ class Writer:
         return "outdated" if revision else "pending"
 
     def _embedded(self, model: str) -> set[int]:
-        """The contents that have vectors of a model."""
+        """Ids of the contents that have vectors of a model."""
         with self.database.reader() as connection:
             rows = connection.execute(
                 "SELECT content_id FROM embedded JOIN model ON model.id = model_id WHERE identity = ?", (model,)
@@ -234,7 +234,7 @@ class Writer:
                 self._forget(connection, path, now)
 
     def _forget(self, connection: Any, path: bytes, now: int) -> None:
-        """Its content may be unused from now on."""
+        """Delete a file's row. Note the time at its content, which may be unused from now on."""
         gone = connection.execute(
             "DELETE FROM file WHERE root_id = ? AND path = ? RETURNING content_id", (self.root_id, path)
         ).fetchall()
@@ -242,7 +242,7 @@ class Writer:
             connection.execute("UPDATE content SET last_used = ? WHERE id = ?", (now, content_id))
 
     def write_symbols(self, content_id: int, outcome: str, reason: str | None, packed: Packed | None) -> None:
-        """Replace what is known of the symbols of one content. Call inside `database.transaction()`."""
+        """Replace the symbols of one content. Call inside `database.transaction()`."""
         connection = self.database.writer
         connection.execute("DELETE FROM symbol WHERE content_id = ?", (content_id,))
         connection.execute("DELETE FROM symbol_name WHERE rowid = ?", (content_id,))
@@ -271,7 +271,7 @@ class Writer:
         )
 
     def optimize_text(self) -> None:
-        """One segment after the first pass: the smallest and fastest form of the text index."""
+        """Merge the text index into one segment, its smallest and fastest form. Call after the first pass."""
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO text_index (text_index) VALUES ('optimize')")
         with self.database.transaction() as connection:
@@ -284,29 +284,29 @@ class Writer:
         self._empty_log()
 
     def _empty_log(self) -> None:
-        """What a whole index was written through is half of a gigabyte for the Linux kernel."""
+        """Empty the log: after the first pass over the Linux kernel it has half a gigabyte."""
         with self.database.lock:
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def optimize_names(self) -> None:
-        """Likewise for the name index, after the first pass over symbols."""
+        """Merge the name index into one segment. Call after the first pass over symbols."""
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO symbol_name (symbol_name) VALUES ('optimize')")
 
     def optimize_chunks(self) -> None:
-        """Likewise for the words of chunks."""
+        """Merge the index of the words of chunks into one segment."""
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO chunk_text (chunk_text) VALUES ('optimize')")
         self._empty_log()
 
     def begin_merging(self) -> None:
-        """Have all segments of the text, name and word indexes merged into one each, by the steps of `tidy`."""
+        """Begin to merge the text, name and word indexes into one segment each. The steps of `tidy` do it."""
         with self.database.lock:
             for index in _INDEXES:
                 self.database.writer.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', -{_MERGE_PAGES})")
 
     def tidy(self) -> bool:
-        """One small step of merging segments, or of giving free pages back; whether there may be more to do."""
+        """Do one small step: merge segments, or give free pages back. Return whether there may be more to do."""
         with self.database.lock:
             writer = self.database.writer
             for index in _INDEXES:
@@ -321,7 +321,7 @@ class Writer:
             return writer.execute("PRAGMA freelist_count").fetchone()[0] < free
 
     def collect(self) -> int:
-        """Delete contents that no file holds any more and that are old or too many; at most one batch. Returns how many."""
+        """Delete unused contents that are old or too many, at most one batch. Returns how many it deleted."""
         now = int(time.time())
         with self.database.reader() as connection:
             rows = connection.execute("SELECT count(*) FROM text_row").fetchone()[0]
@@ -344,7 +344,7 @@ class Writer:
         deleted = 0
         with self.database.transaction() as connection:
             for id_ in doomed[:BATCH_FILES_MAX]:
-                # A worktree of the same repository may have found it meanwhile.
+                # A worktree of the same repository may use it by now.
                 if connection.execute("SELECT 1 FROM file WHERE content_id = ?", (id_,)).fetchone() is None:
                     self._delete_text_rows(connection, id_)
                     connection.execute("DELETE FROM symbol WHERE content_id = ?", (id_,))

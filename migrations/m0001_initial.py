@@ -1,25 +1,28 @@
-"""The first tables: contents, the files that point to them, and what is derived from a content.
+"""The first tables: contents, the files that point to them, and the data derived from a content.
 
-content       one row per distinct sequence of bytes (key: the first 16 bytes of its SHA-256). A rename, a branch switch or a
-              second worktree finds its content here and derives nothing again. `form` as in indexer/decode.py; `text_revision`
-              and `symbols_revision` say which revision of our code derived its rows (0: none yet), `symbols` how that ended
-              ("pending", "parsed", "none", "too_large", "failed") with `symbols_error` where it failed; `last_used`
-              (Unix seconds) lets contents that no file holds any more be collected after a while.
+content       one row per distinct sequence of bytes (key: the first 16 bytes of its SHA-256). After a rename, a branch
+              switch or in a second worktree, ctxd finds the content here and derives nothing again. `form` as in
+              indexer/decode.py. `text_revision` and `symbols_revision` say which revision of our code derived its rows
+              (0: none yet). `symbols` says how that ended ("pending", "parsed", "none", "too_large", "failed"),
+              `symbols_error` why it failed. `last_used` (Unix seconds) tells when to delete a content without files.
 root          the folders this database serves (the worktrees of one repository share it).
 file          path -> content, per root; paths are bytes relative to the root. `stamp` as in indexer/files/walker.py.
-text_row      a row of the trigram index -> its content. Rows are line-aligned pieces of at most 64 KiB (a longer line stays
-              whole), so that a match always lies within one row.
-text_index    FTS5 trigrams over canonical text decoded as Latin-1 (any bytes index). Contentless, without positions: it
-              narrows, the bytes on disk decide. Measured: 11.5 % of the Linux kernel; 16-KiB rows 14.8 %, positions 170 %.
-common_trigram  how many rows hold a trigram, for those in more than a twentieth of all: counting one of these costs up to 2 ms,
-              counting a rare one nothing. Made when the text index is optimized; the planner's estimates need no more.
-symbol        per content: packed definitions and imports, and packed references (indexer/symbols/outline.py). One blob per content
-              instead of a row per occurrence: a fifth of the space, and a file costs two inserts instead of hundreds.
-symbol_name   FTS5 name -> contents that define or refer to it (rowid = content id), the way into `symbol`. It folds case;
-              the blobs decide.
-note          what else is to be remembered: "clean_stop" (indexer/database.py); "first_pass:ROOT", the last stage that a first
-              pass over a root has completed, "symbols" or "chunks" (indexer/writer.py). A step that drops rows without which
-              a stage cannot answer deletes that note.
+text_row      a row of the trigram index -> its content. Rows are line-aligned pieces of at most 64 KiB (a longer line
+              stays whole), so that a match always lies within one row.
+text_index    FTS5 trigrams over canonical text decoded as Latin-1 (so any bytes can be indexed). Contentless, without
+              positions: it narrows, the bytes on disk decide. Its size: 11.5 % of the Linux kernel; with 16-KiB rows
+              14.8 %, with positions 170 %.
+common_trigram  how many rows hold a trigram, for trigrams in more than a twentieth of all rows: counting one of them
+              costs up to 2 ms, counting a rare one nothing. Written when the text index is optimized; that is exact
+              enough for the planner's estimates.
+symbol        per content: packed definitions and imports, and packed references (indexer/symbols/outline.py). One blob
+              per content instead of a row per occurrence: it takes a fifth of the space, and a file costs two inserts
+              instead of hundreds.
+symbol_name   FTS5 name -> contents that define or refer to it (rowid = content id). It leads to the rows of `symbol`.
+              It folds case; the blobs decide.
+note          other facts to remember: "clean_stop" (indexer/database.py); "first_pass:ROOT", the last stage ("symbols"
+              or "chunks") that a first pass over a root has completed (indexer/writer.py). A step that drops rows which
+              a stage needs to answer deletes that note.
 """
 
 from __future__ import annotations

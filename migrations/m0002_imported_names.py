@@ -1,9 +1,9 @@
-"""What a file imports, by name: who uses a name through an import is found without looking at all files that mention the name.
+"""The names that a file imports: they find users of a name without a look at all files that mention it.
 
 symbol        gains `imports` (indexer/symbols/outline.py), so that resolving a name reads no definitions.
-symbol_name   gains the column `imported`: names and aliases that imports bring in, and the last parts of modules' names.
+symbol_name   gains the column `imported`: names and aliases that imports bring in, and the last parts of module names.
 
-Both are made anew: their rows are derived, and derived in another way from now on.
+Both tables are dropped and created again: from now on their rows are derived in another way.
 """
 
 from __future__ import annotations

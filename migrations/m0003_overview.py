@@ -1,11 +1,11 @@
-"""What an overview of a project stands on.
+"""The rows that an overview of a project needs.
 
 content.line_count  lines of the text, 0 for binary; written with the text rows, so that no file is read to count.
-link          per content: what it offers to other files and what it takes and imports from them, as the marks of indexer/symbols/outline.py. A row
-              per name would be five times the space.
-key_element   the offered names of each content that most files take: at most ten, with how many files take the name for each
-              content that offers one of this name (`share`), by which they are ranked. Counting all
-              links takes seconds in a large project: indexing does it (indexer/symbols/element_ranking.py), an answer only looks.
+link          per content: the names it offers to other files, and those it takes and imports from them, as marks of
+              indexer/symbols/outline.py. A row per name would take five times the space.
+key_element   per content: at most ten of its offered names, those that most files take. `share` ranks them: the number
+              of files that take the name, divided by the number of contents that offer it. Counting all links takes
+              seconds in a large project: indexing does it (indexer/symbols/element_ranking.py), an answer only reads.
 """
 
 from __future__ import annotations

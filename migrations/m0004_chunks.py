@@ -1,15 +1,18 @@
-"""What semantic search stands on: chunks of contents, their words, and their vectors.
+"""The rows that semantic search needs: chunks of contents, their words, and their vectors.
 
 content.chunks_revision  which revision of our code cut the content into chunks and wrote their words; 0: none yet.
 content.chunk_count  how many it has.
-chunk         the pieces of a content (indexer/meaning/chunker.py), with their lines and the kind of the definition that takes most of
-              them ("" where none does). Those of one content have consecutive ids, so that a range of ids is a content.
-chunk_text    FTS5 words of each chunk (rowid = its id): the names it defines, and all its words, as indexer/words.py splits them. A
-              path is not among them: it is the file's, not the content's, and is looked at when a query comes.
-model         the embedding models whose vectors are here. Vectors of model N are in the table `vector_N` (chunk id, a byte a
-              dimension), which is dropped as a whole when the model is given up. sqlite-vec's own tables (vec0) take 60 microseconds to
-              read one vector and 300 ms for the 2,000 nearest of 200,000; a plain table and its distance function take 2 and 8 ms.
-embedded      which contents have their vectors of which model, and since when (Unix seconds); `step` grows with each, so that what is kept in memory reads only what is new.
+chunk         the pieces of a content (indexer/meaning/chunker.py), with their lines and the kind of the definition that
+              takes most of the lines ("" if none does). The chunks of a content have consecutive ids, so that a range
+              of ids stands for a content.
+chunk_text    FTS5 words of each chunk (rowid = its id): the names it defines, and all its words, as indexer/words.py
+              splits them. Paths are not among them: a path belongs to a file, not to a content. A query looks at it.
+model         the embedding models that have vectors here. Vectors of model N are in the table `vector_N` (chunk id, a
+              byte a dimension), which is dropped as a whole when the model is given up. sqlite-vec's own tables (vec0)
+              take 60 microseconds to read one vector and 300 ms for the 2,000 nearest of 200,000; a plain table with
+              its distance function takes 2 microseconds and 8 ms.
+embedded      which contents have vectors of which model, and since when (Unix seconds). `step` grows with each row, so
+              that a copy in memory reads only the new rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows of full-text indexes that fit a page which ends with a checksum (indexer/page_checksums.py).
+"""Smaller rows of the full-text indexes: they fit a page that ends with a checksum (indexer/page_checksums.py).
 
-FTS5 fills rows of 4,050 bytes. With 8 bytes less on a page each of them would need a second page for its end: 6 % more space. What is
-there keeps its size until it is merged.
+FTS5 fills rows of 4,050 bytes. A checksum takes 8 bytes of a page: each row would need a second page for its end, 6 %
+more space. Existing rows keep their size until they are merged.
 """
 
 from __future__ import annotations
