@@ -154,6 +154,8 @@ def tables():
             if not isinstance(table, dict | set | frozenset | tuple | list) or id(table) in seen:
                 continue
             by_language = _by_language(table, names, of_file)
+            if table is languages.COMMON_NAMES:  # `CMakeLists.txt` is found by its extension as well
+                by_language = {one: keys for one, keys in by_language.items() if not all(map(_has_extension, keys))}
             seen.add(id(table))
             for language, keys in by_language.items():
                 change = functools.partial(everywhere, table, without(table, keys))
@@ -171,6 +173,10 @@ def _by_language(table, names, of_file):
         found.setdefault(language, []).append(key)
     is_of_files = any(isinstance(key, bytes) for key in table)
     return {} if is_of_files and len(found) == 1 else found  # some names of files are no table of languages
+
+
+def _has_extension(name):
+    return b"." + name.rpartition(b".")[2] in languages.COMMON_EXTENSIONS
 
 
 def without(table, keys):
