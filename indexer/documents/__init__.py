@@ -1,1 +1,1 @@
-"""What are the parts of one text, and what does it become when one is changed? Reads and writes no file itself."""
+"""Which parts does one text have, and how does it read after a change of one? Reads and writes no files."""

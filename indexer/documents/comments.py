@@ -1,6 +1,6 @@
-"""Blocks of comment lines, told by how the lines begin: an outline shows them, nothing is parsed by it.
+"""Finds blocks of comment lines by how the lines begin. Outlines show them; nothing is parsed here.
 
-Invariant: a line counts where a comment is all that is on it. What stands in a string of several lines may look like one.
+Invariant: a line counts only if it holds nothing but a comment. A line of a multi-line string may look like one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CLOSERS = {b"/*": b"*/", b"<!--": b"-->", b"{-": b"-}", b"--[[": b"]]", b"(*": b"*)", b"<#": b"#>", b"=begin": b"=end"}
-"""How a comment ends that goes on over lines."""
+"""How a comment over several lines ends."""
 
 
 class CommentBlock(NamedTuple):
@@ -25,7 +25,7 @@ class CommentBlock(NamedTuple):
 
 
 def comment_blocks(text: bytes, language: str) -> Iterator[CommentBlock]:
-    """Runs of lines that are comments of one kind. `language` is a name of the table; "text" knows the usual ones."""
+    """Runs of comment lines with one prefix. `language` is a name of the table; "text" has the usual prefixes."""
     prefixes = tuple(prefix.encode() for prefix in LANGUAGE_BY_NAME[language].comments)
     if not prefixes:
         return
@@ -53,7 +53,7 @@ def comment_blocks(text: bytes, language: str) -> Iterator[CommentBlock]:
 
 
 def blank_runs(text: bytes) -> Iterator[int]:
-    """The first line of each run of lines that hold nothing but blanks."""
+    """The first line of each run of blank lines."""
     was_blank = False
     for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), 1):
         is_blank = not line.strip()

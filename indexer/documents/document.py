@@ -1,7 +1,7 @@
-"""One text and its parts, as a caller who edits it names them: lines, headings, sections, keys, anchors.
+"""One text and the parts that a caller can name to edit it: lines, headings, sections, keys, anchors.
 
-Invariant: everything is told of the canonical text that was given; nothing is read. Lines are 1-based, bytes are offsets into the
-text, ends exclusive. A language without headings or sections has none, which is no error here.
+Invariant: everything here describes the canonical text that was given; no file is read. Lines are 1-based; bytes are
+offsets into the text, ends exclusive. A language without headings or sections gives empty lists, not errors.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 PROSE = frozenset({"markdown", "restructuredtext"})
 """Languages whose sections have headings."""
 _MARKDOWN_EXTENSIONS = (b".mdx", b".mdc", b".mdown", b".mkd", b".mkdn", b".qmd", b".rmd")
-"""Markdown and something else in it, which other tools take for the something else."""
+"""Markdown mixed with another format. Other tools count these files as that other format, or as none."""
 _NESTED = frozenset({"json", "toml", "yaml"})
-"""Languages in which a key may be a section: it holds other keys."""
+"""Languages in which a key can act as a section because it holds other keys."""
 _TEXT = "text"
-"""Where lines such as `[database]` may be found though nothing promises them."""
+"""Files without a known format. Lines such as `[database]` are still found in them."""
 _BLOCK_BYTES = 1 << 16
 
 
 def format_of(path: bytes) -> str:
-    """The language by which a file's structure is scanned, "" where it has none."""
+    """The language whose scanner reads a file's structure; "" if there is none."""
     if path.lower().endswith(_MARKDOWN_EXTENSIONS):
         return "markdown"
     language = languages.language_of(path)
@@ -43,11 +43,11 @@ def format_of(path: bytes) -> str:
 
 
 class Marked(NamedTuple):
-    """A section of configuration: `marker` is its header as written, the name of a key that is one."""
+    """A section of configuration. `marker` is its header as written or, for a key that acts as a section, its name."""
 
     marker: str
     section: int
-    """Index of its Section; -1 is what stands before the first."""
+    """Index of its Section; -1 is the text before the first section."""
     line: int
     start: int
     end: int
@@ -55,7 +55,7 @@ class Marked(NamedTuple):
 
 
 class Document:
-    """`scan` gives the structure when it is first needed: of a large text that takes a while."""
+    """`scan` is called when the structure is first needed: for a large text it takes a while."""
 
     def __init__(self, text: bytes, language: str, scan: Callable[[], Structure] | None = None) -> None:
         self.text = text
@@ -76,10 +76,10 @@ class Document:
         return self.text.count(b"\n", 0, offset) + 1
 
     def start_of_line(self, line: int) -> int:
-        """Where a line starts; of any line after the last the end of the text."""
+        """Offset at which a line starts; the end of the text for any line after the last."""
         text = self.text
         at, left = 0, line - 1
-        # By blocks: a table of all lines takes 36 bytes for each.
+        # Counts block by block: a table of all lines would take 36 bytes for each.
         while left > 0 and at < len(text):
             end = min(at + _BLOCK_BYTES, len(text))
             count = text.count(b"\n", at, end)
@@ -92,7 +92,7 @@ class Document:
         return len(text) if left > 0 else at
 
     def lines_around(self, start: int, end: int) -> tuple[int, int]:
-        """The bytes of the whole lines that a span touches, the last newline included."""
+        """The bytes of the whole lines that a span touches, including the last newline."""
         first = self.text.rfind(b"\n", 0, start) + 1
         after = self.text.find(b"\n", max(start, end - 1))
         return first, after + 1 if after >= 0 else len(self.text)
@@ -119,11 +119,11 @@ class Document:
 
     @cached_property
     def slugs(self) -> list[str]:
-        """Of each heading the anchor that code hosts give it."""
+        """For each heading the anchor that code hosts give it."""
         return slugs_of(heading.names[0] for heading in self.headings)
 
     def heading_at(self, anchor: Anchor) -> Section | None:
-        """The heading that an explicit anchor stands in, or right above in a line of its own."""
+        """The heading that an explicit anchor belongs to: it stands in it, or on a line of its own right above it."""
         start, end = self.lines_around(at := self.start_of_line(anchor.line), at)
         above = self.heading_above(start)
         if above is not None and start < above.body_start:
@@ -143,7 +143,7 @@ class Document:
 
     @cached_property
     def markers(self) -> list[Marked]:
-        """What an outline of the text shows: tables and INI sections, in JSON and YAML the keys at the top."""
+        """The sections that an outline shows: tables and INI sections; in JSON and YAML the top-level keys."""
         kind = "key" if self.language in {"json", "yaml"} else "section"
         return [
             self._marked(index)
@@ -152,7 +152,7 @@ class Document:
         ]
 
     def sections_named(self, name: str) -> list[Marked]:
-        """Those of a name, with its brackets or without; "" is what stands before the first section."""
+        """Sections with a name, which may have its brackets; "" is the text before the first section."""
         wanted = self._bare(name)
         sections = self.structure.sections
         if not wanted:
@@ -166,23 +166,23 @@ class Document:
         ]
 
     def keys_of(self, marked: list[Marked]) -> Iterator[Section]:
-        """The keys directly in some sections."""
+        """The keys that lie directly in some sections."""
         parents = {one.section for one in marked}
         return (one for one in self.structure.sections if one.kind == "key" and one.parent in parents)
 
     def keys_named(self, marked: list[Marked], key: str) -> list[Section]:
-        """Those of a name in some sections; a dotted one may name a key in a key."""
+        """Keys with a name in some sections. A dotted name may mean a key inside a key."""
         above = frozenset(one.section for one in marked)
         sections = self.structure.sections
         return [one for i, one in enumerate(sections) if one.kind == "key" and self._is_called(i, key, above)]
 
     def _is_called(self, index: int, name: str, above: frozenset[int]) -> bool:
-        """Whether the names from below one of `above` (-1 is the top) down to a section are `name`, joined by dots."""
+        """True if the names from one of `above` (-1 is the top) down to a section, joined by dots, are `name`."""
         sections = self.structure.sections
         while True:
             section = sections[index]
             own = ".".join(section.names)
-            # A table of TOML has all of its path in its name.
+            # The name of a TOML table is its whole path.
             parent = -1 if section.kind == "section" else section.parent
             if own == name:
                 return parent in above

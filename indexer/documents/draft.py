@@ -1,7 +1,7 @@
-"""From changes of a file's canonical text back to its bytes.
+"""Applies changes of a file's canonical text to its bytes.
 
-Invariant: bytes outside a change stay as they are, whatever they are; what the result reads as is what was asked for, or there is
-no result. New lines end as those they replace did, or as their neighbours do; new text is in the encoding of the file.
+Invariant: bytes outside a change stay as they are. The result reads exactly as asked, or DraftError is raised. New
+lines get the endings of the lines they replace, or of their neighbours; new text gets the encoding of the file.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16
 
 
 class DraftError(Exception):
-    """A change that the file cannot hold; the message says why."""
+    """The file cannot hold a change; the message says why."""
 
 
 class Draft:
-    """The text of a file as changes are made, and at last its bytes."""
+    """The text of a file while it is changed, and its bytes at the end."""
 
     def __init__(self, data: bytes) -> None:
         """Raises DraftError for a binary file."""
@@ -32,16 +32,16 @@ class Draft:
         self.data = data
         self.source = source
         self.text = canonical(source.text)
-        """Canonical, as changed until now."""
+        """Canonical, with all changes so far."""
         self.note: str | None = None
-        """What else the changes do to the file; known after `to_bytes`."""
+        """Another effect that the changes have on the file; set by `to_bytes`."""
         self._current = source.text
-        """The same with the line endings of the file."""
+        """The same text with the line endings of the file."""
         self._changes: list[Change] = []
-        """What makes `_current` of `source.text`."""
+        """The changes that turn `source.text` into `_current`."""
 
     def change(self, changes: Sequence[Change]) -> None:
-        """Change `text`: in order of place, none overlaps another. Raises DraftError, and nothing is changed."""
+        """Change `text`. Changes come in order and do not overlap. If it raises DraftError, nothing has changed."""
         changes = [Change(start, end, canonical(text)) for start, end, text in changes]
         if any(b"\0" in text for _, _, text in changes):
             raise DraftError("the new text holds a NUL character, which would make the file binary")
@@ -56,7 +56,7 @@ class Draft:
         self._current, self.text = current, expected
 
     def to_bytes(self) -> bytes:
-        """The bytes of the changed file. Raises DraftError where its encoding cannot hold them."""
+        """The bytes of the changed file. Raises DraftError if its encoding cannot hold the text."""
         data, source = self.data, self.source
         parts = []
         kept_until = 0
@@ -72,7 +72,7 @@ class Draft:
         return result
 
     def diff(self, name: str) -> str:
-        """The unified diff of all changes, with the line endings of the file; empty where they change nothing."""
+        """The unified diff of all changes, with the line endings of the file; empty if nothing changed."""
         return unified_diff(self.source.text, self._changes, name)
 
     def _encoded(self, text: bytes) -> bytes:
@@ -88,13 +88,13 @@ class Draft:
             ) from None
 
     def _check(self, result: bytes) -> None:
-        """Read the result as every reader will."""
+        """Read the result as every reader will. Raises DraftError if it reads as another text."""
         again, source = as_utf8(result), self.source
         if again is not None and again.text == self._current:
             if (again.encoding, again.bom) == source[1:] or again.text.isascii():
                 return
         elif again is not None and (source.encoding, again.encoding) == ("latin-1", "utf-8"):
-            # The change took away the last bytes that are no UTF-8: mostly what it was for.
+            # The change removed the last bytes that were not UTF-8: mostly that was its purpose.
             self.note = "the file was not valid UTF-8 and now is: it reads differently from here on"
             return
         raise DraftError(
@@ -103,7 +103,7 @@ class Draft:
 
 
 def spliced(text: bytes, changes: Iterable[Change]) -> bytes:
-    """`text` with the changes made: in order of place, none overlaps another."""
+    """`text` with the changes applied. They come in order of place and do not overlap."""
     parts = []
     position = 0
     for start, end, new in changes:
@@ -113,7 +113,7 @@ def spliced(text: bytes, changes: Iterable[Change]) -> bytes:
 
 
 def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
-    r"""Changes of the canonical form of `text` as changes of `text` itself, which may hold "\r\n"."""
+    r"""Translate changes of the canonical form of `text` to changes of `text` itself, which may hold "\r\n"."""
     if b"\r\n" not in text:
         yield from changes
         return
@@ -121,7 +121,7 @@ def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
     last = text.rfind(b"\n")
     following = (
         -1
-    )  # the first newline at or after a change, else the last: in one long line it is the same for all changes
+    )  # first newline at or after a change, else the last newline. Kept: in one long line all changes share it
 
     def own_offset(of: int) -> int:
         nonlocal canonical_at, own_at
@@ -142,7 +142,10 @@ def _with_endings(text: bytes, changes: Iterable[Change]) -> Iterator[Change]:
 
 
 def _as_lines_there(text: bytes, start: int, end: int, new: bytes, near: bytes) -> bytes:
-    """Canonical `new` with the line endings that it replaces between `start` and `end`, then the last of them, or `near`."""
+    """Give the lines of canonical `new` the endings that they replace between `start` and `end`, in order.
+
+    Further lines get the last of these endings, or `near` if there is none.
+    """
     first, *rest = new.split(b"\n")
     parts = [first]
     at, ending = start, near
@@ -159,17 +162,17 @@ def _ending_at(text: bytes, newline: int) -> bytes:
 
 
 def _raw_offset(data: bytes, source: Source, offset: int, raw: int, to: int) -> int:
-    """Where in `data` the offset `to` of the source's text lies, from an earlier `offset` on, which lies at `raw`."""
+    """Offset in `data` for offset `to` of the source's text, counted on from an earlier `offset` that lies at `raw`."""
     if source.encoding == "utf-8":
         return raw + to - offset
     if to == len(source.text):
         return len(data)  # UTF-16 may end in half a character
-    # A surrogate without its other half stands as U+FFFD, which takes two bytes as well.
+    # A lone surrogate was decoded as U+FFFD, which takes two bytes as well.
     return raw + len(source.text[offset:to].decode().encode(source.encoding))
 
 
 def _composed(first: list[Change], then: list[Change], size: int) -> list[Change]:
-    """Changes of a text of `size` bytes that do what `first` does to it and `then` to the result."""
+    """Merge two lists of changes: `first` changes a text of `size` bytes, `then` changes the result."""
     if not first:
         return then
     pieces = list(_pieces(first, size))[::-1]
@@ -178,7 +181,7 @@ def _composed(first: list[Change], then: list[Change], size: int) -> list[Change
     fresh = b""
 
     def take(count: int, *, keep: bool) -> None:
-        """The next `count` bytes of the text between; the last piece of `pieces` comes first."""
+        """Keep or drop the next `count` bytes of the intermediate text. `pieces` is in reverse order."""
         nonlocal kept_until, fresh
         while count:
             start, end, text = pieces.pop()
@@ -211,7 +214,7 @@ def _composed(first: list[Change], then: list[Change], size: int) -> list[Change
 
 
 def _pieces(changes: list[Change], size: int) -> Iterator[Change]:
-    """The changed text in pieces: with `text` that one, without it the bytes from `start` to `end` of the old one."""
+    """The changed text in pieces. A piece with `text` is that text; one without is `start:end` of the old text."""
     position = 0
     for start, end, text in changes:
         if start > position:

@@ -1,7 +1,7 @@
-"""What an operation does at a place of a text: docs/text-targets.md has the table.
+"""Turns an operation at a place of a text into a change of its bytes. docs/text-targets.md has the table.
 
-Invariant: content that goes to whole lines is whole lines, whether it ends in a newline or not; a file whose last line has no newline
-keeps it so. Content for a part of a line is taken as it is.
+Invariant: content for whole lines becomes whole lines, with or without a newline at its end. A file whose last line has
+no newline keeps it so. Content for a part of a line is taken as it is, except that its further lines may be indented.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _INLINE_BLANKS = b" \t"
 
 
 class Patched(NamedTuple):
-    """How lines are affected by one change. Lines are 1-based and inclusive."""
+    """The effect of one change on lines. Lines are 1-based and inclusive."""
 
     start_line: int
     end_line: int
-    """Of the old text; of an insertion of whole lines, in the new one."""
+    """Lines of the old text. For an insertion of whole lines, lines of the new text."""
     lines_changed: int
     """Lines of the old text that are changed or gone."""
     before: str
     after: str
-    """The lines in question as they were and as they are, without the last newline."""
+    """The affected lines before and after the change, without the last newline."""
 
 
 def replacement(text: bytes, place: Place, content: str, *, indent: bytes | None) -> Change:
-    """`content` in the place of what is there; `indent` is that of the lines around, None leaves content as it is."""
+    """Replace the place with `content`. `indent` is that of the lines around; None leaves the content as it is."""
     if not place.whole_lines:
         return Change(place.start, place.end, _continued(text, place.start, place.end, content, indent).encode())
     if place.start == place.end:  # the inside of an empty code block
@@ -42,7 +42,7 @@ def replacement(text: bytes, place: Place, content: str, *, indent: bytes | None
 
 
 def insertion(text: bytes, place: Place, at: int, content: str, *, indent: bytes | None) -> Change:
-    """`content` at an offset, as whole lines where the place is whole lines."""
+    """Insert `content` at an offset, as whole lines if the place is whole lines."""
     if not place.whole_lines:
         return Change(at, at, _continued(text, at, at, content, indent).encode())
     body = _indented(_bare(content), indent).encode()
@@ -52,7 +52,7 @@ def insertion(text: bytes, place: Place, at: int, content: str, *, indent: bytes
 
 
 def member_removal(text: bytes, place: Place) -> Change:
-    """The lines of a section or key are gone, and with the last member of a JSON object the comma that parted it from the one before."""
+    """Remove the lines of a section or key; with the last member of a JSON object or list, also the comma before it."""
     before = text[: place.start].rstrip()
     if before.endswith(b",") and text[place.end :].lstrip().startswith((b"}", b"]")):
         comma = len(before) - 1
@@ -61,7 +61,7 @@ def member_removal(text: bytes, place: Place) -> Change:
 
 
 def indent_at(text: bytes, offset: int) -> bytes:
-    """The blanks that the line around an offset begins with."""
+    """The blanks at the start of the line that holds an offset."""
     start = text.rfind(b"\n", 0, offset) + 1
     end = text.find(b"\n", start)
     line = text[start : end if end >= 0 else len(text)]
@@ -69,7 +69,7 @@ def indent_at(text: bytes, offset: int) -> bytes:
 
 
 def patched(text: bytes, change: Change, place: Place) -> Patched:
-    """What a change of `text` at `place` does to its lines."""
+    """The effect of a change of `text` at `place` on its lines."""
     start, end, new = change
     line_start = text.rfind(b"\n", 0, start) + 1
     line = text.count(b"\n", 0, start) + 1
@@ -93,7 +93,7 @@ def _bare(content: str) -> str:
 
 
 def _indented(content: str, indent: bytes | None) -> str:
-    """Lines moved to the right together, until the first of them is indented as the lines around; what is deeper already stays."""
+    """Move all lines right together until the first has the indent of the lines around. Never move lines left."""
     if not indent:
         return content
     wanted = indent.decode()
@@ -105,7 +105,7 @@ def _indented(content: str, indent: bytes | None) -> str:
 
 
 def _continued(text: bytes, start: int, end: int, content: str, indent: bytes | None) -> str:
-    """Content for a part of a line: lines after its first are indented as that line, unless all of them are."""
+    """Content for a part of a line. Its further lines get the indent of that line, unless all of them have it."""
     first, newline, rest = content.replace("\r\n", "\n").partition("\n")
     is_line_start = start == 0 or text.endswith(b"\n", 0, start)
     if not newline or not indent or is_line_start or b"\n" in text[start:end]:
@@ -122,7 +122,7 @@ def _indent_of(line: str) -> str:
 
 
 def _shared(first: str, second: str) -> str:
-    """What both begin with."""
+    """The common prefix."""
     count = 0
     while count < min(len(first), len(second)) and first[count] == second[count]:
         count += 1

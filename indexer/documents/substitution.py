@@ -1,6 +1,6 @@
-"""Every match of a text or a pattern in one file, and what a replacement with `$1` makes of it.
+"""Finds every match of a text or a pattern in one file, and fills in replacements such as `$1`.
 
-Invariant: matches are those that search tools find, in one pass over the text; what is put in their place is not looked at again.
+Invariant: matches are the same as in the search tools, in one pass over the text; replacements are not searched again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FoundMatch(NamedTuple):
     start: int
     end: int
     line_start: int
-    """Where the line begins that the groups are told of."""
+    """Start of the line; offsets in `groups` count from here."""
     groups: Spans
 
 
@@ -42,7 +42,7 @@ def of_literal(search: Callable[[bytes, int], Spans], text: bytes) -> Iterator[F
 
 
 def of_pattern(pattern: Pattern, text: bytes, stop: Callable[[], bool]) -> Iterator[FoundMatch]:
-    """Raises OutOfTime once `stop` is true: the worst of linear patterns takes 7 s a megabyte."""
+    """Raises OutOfTime once `stop` returns true: the slowest linear pattern takes 7 s a megabyte."""
     base = 0
     for piece in text_pieces(text, PIECE_BYTES):
         if stop():
@@ -55,7 +55,7 @@ def of_pattern(pattern: Pattern, text: bytes, stop: Callable[[], bool]) -> Itera
 
 
 class Template:
-    """A replacement: `$1` and `${name}` are groups of the match, `$0` is the match, `$$` a dollar sign."""
+    """A replacement. `$1` and `${name}` are groups of the match, `$0` is the whole match, `$$` is a dollar sign."""
 
     def __init__(self, written: str, group_names: Iterable[str | None]) -> None:
         """Raises PatternError for a group that the pattern does not have."""
@@ -69,7 +69,7 @@ class Template:
         self._parts.append(written[end:].encode())
 
     def filled(self, text: bytes, found: FoundMatch) -> bytes:
-        """A group that took no part is empty."""
+        """The replacement for one match. A group that matched nothing is empty."""
         parts = []
         for part in self._parts:
             if isinstance(part, bytes):

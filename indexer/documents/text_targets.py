@@ -1,7 +1,7 @@
-"""From what a caller names (lines, a heading, a text, a key) to the bytes that are read or changed. docs/text-targets.md has the table.
+"""Finds the bytes to read or change for a target: lines, a heading, a text, a key. docs/text-targets.md has the table.
 
-Invariant: a target gives one place or raises TargetError; of several that it could mean the first counts, and the place tells
-of the others.
+Invariant: a target gives one place or raises TargetError. Where it could mean several places, it means the first, and
+the place lists the others.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from ctxd.indexer.structure import Section
 
 LEVELS = 6
-"""Of headings of Markdown."""
+"""Heading levels of Markdown."""
 COUNT_MAX = 1_000
-"""Matches of a pattern that are counted."""
+"""Matches of a pattern are counted up to this number."""
 OTHERS_MAX = 20
-"""Lines that are told of where else a target could have been."""
+"""A place lists at most this many lines of other matches."""
 _SIMILAR_MAX = 3
-_SIMILAR_OF_MAX = 5_000  # so many lines are compared: each costs 20 microseconds
+_SIMILAR_OF_MAX = 5_000  # lines that are compared: each costs 20 microseconds
 _SIMILAR_BYTES_MAX = 1 << 20
 _SIMILAR_CHARACTERS_MAX = 200
 
 
 class TargetError(Exception):
-    """`message` says what was looked for and why it is not there, `suggestions` what is similar and what to do next."""
+    """`message` says what is missing and why; `suggestions` name similar targets and the next step."""
 
     def __init__(self, message: str, suggestions: Sequence[str]) -> None:
         super().__init__(message)
@@ -44,31 +44,31 @@ class TargetError(Exception):
 
 
 class Place(NamedTuple):
-    """What a target means. Bytes of the canonical text, ends exclusive; lines are 1-based and inclusive."""
+    """The place that a target means. Bytes of the canonical text, ends exclusive; lines are 1-based and inclusive."""
 
     start: int
     end: int
-    """What `replace` and `delete` take."""
+    """`replace` and `delete` take the bytes from `start` to `end`."""
     insert_at: int
-    """Where `insert` puts its content: at the start of a line, or the end of the text, where the place is whole lines."""
+    """`insert` puts its content here. For whole lines this is the start of a line or the end of the text."""
     whole_lines: bool
-    """Otherwise it is a part of a line, or begins and ends within lines."""
+    """False for a part of a line, and for a place that begins or ends within a line."""
     start_line: int
     end_line: int
-    """One less than `start_line` where the place is empty: the inside of an empty code block."""
+    """One less than `start_line` if the place is empty: the inside of an empty code block."""
     match_count: int = 1
     """How many places the target could have meant."""
     other_lines: tuple[int, ...] = ()
-    """Where the others are, the first OTHERS_MAX of them."""
+    """Lines of the other places, at most OTHERS_MAX."""
     count_is_exact: bool = True
-    """Otherwise there are at least so many."""
+    """False if there may be more than `match_count`."""
 
 
-# What reads and changes the same
+# Targets that are the same for reading and for changing
 
 
 def by_lines(document: Document, start: int, end: int, *, to_insert: bool = False) -> Place:
-    """Lines from `start` to `end`; an insertion may name the line after the last, to go to the end."""
+    """Lines from `start` to `end`. An insertion may name the line after the last one, to append."""
     count = document.line_count
     if start > end:
         raise TargetError(
@@ -83,7 +83,7 @@ def by_lines(document: Document, start: int, end: int, *, to_insert: bool = Fals
 
 
 def by_code_block(document: Document, index: int) -> Place:
-    """The inside of the fenced block of Markdown of that number, from 0; insertions go to its end."""
+    """The inside of a fenced block of Markdown, counted from 0. Insertions go to its end."""
     blocks = document.structure.code_blocks
     if document.language != "markdown":
         raise _only_in("a code block", "Markdown")
@@ -97,13 +97,13 @@ def by_code_block(document: Document, index: int) -> Place:
     return Place(block.body_start, block.body_end, block.body_end, True, first, first + inside - 1)
 
 
-# What is read
+# Targets of reading
 
 
 def heading_to_read(document: Document, text: str, *, children: bool = True) -> Place:
-    """From a heading to the next one of its level or above, or without `children` to the next one.
+    """From a heading to the next one of its level or above; without `children`, to the next one of any level.
 
-    `text` is the title; marks before it (`## Setup`) tell headings of the same title apart.
+    `text` is the title. Marks before it (`## Setup`) tell headings with the same title apart.
     """
     found = _headings(document, text)
     end = found[0].end if children else document.next_heading(found[0].start)
@@ -111,31 +111,31 @@ def heading_to_read(document: Document, text: str, *, children: bool = True) -> 
 
 
 def anchor_to_read(document: Document, id_: str) -> Place:
-    """From an explicit id, or the heading that code hosts give it, to the next heading."""
+    """From an anchor to the next heading. The anchor is an explicit id, or the slug that code hosts give a heading."""
     lines, start, heading = _anchor(document, id_)
     end = document.next_heading(heading.start if heading is not None else start)
     return _first(document, lines, start, end)
 
 
 def section_to_read(document: Document, name: str) -> Place:
-    """From a section's marker to the next; of a key of JSON or YAML all of its lines."""
+    """From a section's marker to the next one. For a key of JSON or YAML, all its lines."""
     found = _sections(document, name)
     return _first(document, _lines(found), found[0].start, found[0].end)
 
 
 def lines_around_text(document: Document, query: str, lines: int) -> Place:
-    """The lines that the first occurrence of a literal text touches, and so many around."""
+    """The lines that the first occurrence of a literal text touches, and `lines` more before and after."""
     at = by_text(document, query)
     first, last = max(1, at.start_line - lines), min(document.line_count, at.end_line + lines)
     start, end = document.start_of_line(first), document.start_of_line(last + 1)
     return at._replace(start=start, end=end, insert_at=start, whole_lines=True, start_line=first, end_line=last)
 
 
-# What is changed
+# Targets of changes
 
 
 def by_heading(document: Document, heading: str) -> Place:
-    """The lines of a heading that is named with its marks (`## Setup`); insertions go after them."""
+    """The lines of a heading, which must be named with its marks (`## Setup`). Insertions go after them."""
     if document.language in PROSE and not _level_and_title(heading)[0]:
         raise TargetError(
             f"A heading must be named with its # marks: {_short(heading)} has none",
@@ -146,9 +146,9 @@ def by_heading(document: Document, heading: str) -> Place:
 
 
 def by_anchor(document: Document, id_: str) -> Place:
-    """The line of an explicit id, or those of the heading that code hosts give it.
+    """The line of an explicit id, or the lines of the heading to which code hosts give that id.
 
-    Insertions go after it, and after the heading where the anchor stands right above one.
+    Insertions go after these lines. If an anchor stands right above a heading, they go after the heading.
     """
     lines, start, heading = _anchor(document, id_)
     start, end = document.lines_around(start, start)
@@ -158,8 +158,9 @@ def by_anchor(document: Document, id_: str) -> Place:
 
 
 def by_section(document: Document, name: str) -> Place:
-    """A section with its marker, less the blank lines, and comments before the next, that end it; insertions go after the marker,
-    or to the end of what stands before the first section.
+    """A section with its marker, without the blank lines at its end and the comments right above the next section.
+
+    Insertions go after the marker. For the text before the first section they go to its end.
     """
     found = _sections(document, name)
     section = found[0]
@@ -168,7 +169,7 @@ def by_section(document: Document, name: str) -> Place:
 
 
 def by_key(document: Document, name: str, key: str) -> Place:
-    """All lines of a key and its value; where it shares them with others only its own bytes. Insertions go after it."""
+    """All lines of a key and its value, or only its own bytes if other keys share its lines. Insertions go after it."""
     sections = _sections(document, name)
     found = document.keys_named(sections, key.strip())
     if not found:
@@ -190,7 +191,7 @@ def by_key(document: Document, name: str, key: str) -> Place:
 
 
 def by_text(document: Document, text: str) -> Place:
-    """The first occurrence of a literal text, which may have several lines. Insertions go right after it."""
+    """The first occurrence of a literal text, of one or more lines. Insertions go right after it."""
     needle = text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
     start = document.text.find(needle)
     if start < 0:
@@ -206,7 +207,7 @@ def by_text(document: Document, text: str) -> Place:
 
 
 def by_pattern(document: Document, pattern: Pattern, written: str, stop: Callable[[], bool]) -> Place:
-    """The first match of a pattern that is compiled from `written`. Insertions go right after it."""
+    """The first match of `pattern`; `written` is its source. Insertions go right after it."""
     text = document.text
     search = Search(stop)
     first, lines, count = None, [], 0
@@ -236,11 +237,11 @@ def by_pattern(document: Document, pattern: Pattern, written: str, stop: Callabl
     raise TargetError(f"Target not found: pattern {_short(written)}", [hint, _search()])
 
 
-# What they share
+# Shared by all targets
 
 
 def _first(document: Document, lines: Sequence[int], start: int, end: int, *, whole_lines: bool = True) -> Place:
-    """The place `start:end`, which is the first of those at `lines`; insertions go after it."""
+    """The place `start:end`. `lines` are the lines of all matches, this one first. Insertions go after it."""
     first = document.line_of(start)
     last = first + document.text.count(b"\n", start, max(start, end - 1))
     return Place(start, end, end, whole_lines, first, last, len(lines), tuple(lines[1 : OTHERS_MAX + 1]))
@@ -276,7 +277,10 @@ def _marked(document: Document) -> list[tuple[str, int]]:
 
 
 def _level_and_title(heading: str) -> tuple[int, str]:
-    """Of a heading as it is written, in one line; level 0 without marks. Closing marks, a `{#id}` and runs of blanks are no title."""
+    """Level and title of a heading as written; level 0 without marks.
+
+    Closing marks and a `{#id}` are not part of the title. Each run of blanks becomes one.
+    """
     title = _flat(heading)
     bare = title.lstrip("#")
     level = len(title) - len(bare)
@@ -290,7 +294,7 @@ def _level_and_title(heading: str) -> tuple[int, str]:
 
 
 def _anchor(document: Document, id_: str) -> tuple[list[int], int, Section | None]:
-    """Lines of the anchors of an id, where the first one starts, and the heading that it leads to, or is made of."""
+    """The lines of all anchors with an id, where the first one starts, and the heading it leads to or comes from."""
     if document.language != "markdown":
         raise _only_in("an anchor", "Markdown")
     wanted = id_.removeprefix("#")
@@ -322,7 +326,7 @@ def _sections(document: Document, name: str) -> list[Marked]:
 
 
 def _own_end(document: Document, section: Marked) -> int:
-    """Where the lines of a section end that are no blank lines before the next, nor comments right above its marker."""
+    """End of a section without blank lines at its end and without comments right above the next section's marker."""
     text = document.text
     ends = [section.body_start if section.section >= 0 else 0]
     while ends[-1] < section.end:
@@ -348,7 +352,7 @@ def _only_in(what: str, where: str) -> TargetError:
 
 
 def _similar(kind: str, asked: str, names: Iterable[tuple[str, int]]) -> list[str]:
-    """Sentences about the names that come nearest: the same in other letters first."""
+    """Sentences about the most similar names. Names that differ only in case, marks or blanks come first."""
     lines: dict[str, int] = {}
     for name, line in names:
         lines.setdefault(name, line)
@@ -369,7 +373,7 @@ def _nearest(asked: str, names: list[str]) -> list[str]:
 
 
 def _similar_text(document: Document, text: str) -> list[str]:
-    """About the lines that come nearest to the first line of a text."""
+    """Sentences about the lines most similar to the first line of a text."""
     wanted = next((line for line in text.split("\n") if line.strip()), "").strip()
     lines = []
     for number, line in enumerate(document.text[:_SIMILAR_BYTES_MAX].split(b"\n")[:_SIMILAR_OF_MAX], 1):
@@ -384,7 +388,7 @@ def _similar_text(document: Document, text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """What is compared: small letters, no marks and no runs of blanks."""
+    """The form in which names are compared: lower case, no marks, no runs of blanks."""
     return _flat(text[:_SIMILAR_CHARACTERS_MAX]).strip("[]# ").casefold()
 
 

@@ -1,6 +1,6 @@
-"""The unified diff of a text and changes that are known: linear in the text, where comparing lines may take for ever.
+"""The unified diff for known changes of a text. It takes linear time; comparing all lines could take far longer.
 
-Invariant: `patch` makes the changed text of it, byte for byte. Lines keep their endings, "\r\n" too.
+Invariant: `patch` turns the old text into the new one, byte for byte. Lines keep their endings, also "\r\n".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
 class Change(NamedTuple):
-    """`text` takes the place of the bytes from `start` to `end`, which is exclusive."""
+    """`text` replaces the bytes from `start` to `end` (exclusive)."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Change(NamedTuple):
 
 
 class _Group:
-    """Whole lines of the old text, from `start` to `end`, and those that take their place."""
+    """Whole lines of the old text, from `start` to `end`, and the lines that replace them."""
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
@@ -33,17 +33,17 @@ class _Group:
         self._taken_to = start
 
     def add(self, old: bytes, start: int, end: int, text: bytes) -> None:
-        """One change, which starts in the last line of the group or right behind it."""
+        """Add a change that starts in the last line of the group or right after it."""
         self._new += [part for part in (old[self._taken_to : start], text) if part]
         self._taken_to = end
-        if end < self.end:  # in the last line still
+        if end < self.end:  # still in the last line
             return
         is_whole = _is_line_start(old, end) and (not self._new or self._new[-1].endswith(b"\n"))
         newline = old.find(b"\n", end)
         self.end = end if is_whole else newline + 1 if newline >= 0 else len(old)
 
     def finish(self, old: bytes) -> None:
-        """Find the lines, less those that are the same at both ends."""
+        """Set the old and new lines, without equal lines at both ends."""
         before = _lines(old[self.start : self.end])
         after = _lines(b"".join([*self._new, old[self._taken_to : self.end]]))
         same = 0
@@ -58,7 +58,7 @@ class _Group:
 
 
 def unified_diff(old: bytes, changes: Iterable[Change], name: str) -> str:
-    """The diff of UTF-8 `old` and what the changes make of it (in order of place); empty where that is the same."""
+    """The diff between UTF-8 `old` and its changed text; empty if they are equal. Changes come in order of place."""
     groups = [group for group in _groups(old, changes) if group.old_lines or group.new_lines]
     if not groups:
         return ""
@@ -82,7 +82,7 @@ def _groups(old: bytes, changes: Iterable[Change]) -> list[_Group]:
     for start, end, text in changes:
         known = groups[-1].end if groups else 0
         if not groups or start > known or (start == known and _is_line_start(old, start)):
-            # Not from the beginning of the text: in one long line every change would look through all of it.
+            # Search from `known`, not from the start: in one long line every change would search all text before it.
             newline = old.rfind(b"\n", known, start)
             groups.append(_Group(newline + 1 if newline >= 0 else known))
         groups[-1].add(old, start, end, text)
@@ -96,7 +96,7 @@ def _is_line_start(text: bytes, at: int) -> bool:
 
 
 def _hunk(old: bytes, groups: list[_Group], lines: int, added: int) -> list[bytes]:
-    """`lines`: how many stand before the first group; `added`: by how many the new text has more before it."""
+    """One hunk. `lines` of the old text stand before the first group; the new text has `added` more lines there."""
     start, end = groups[0].start, groups[-1].end
     for _ in range(CONTEXT_LINES):
         start = old.rfind(b"\n", 0, max(0, start - 1)) + 1
@@ -119,7 +119,7 @@ def _hunk(old: bytes, groups: list[_Group], lines: int, added: int) -> list[byte
 
 
 def _range(before: int, count: int) -> str:
-    """As diff writes it: an empty range names the line before it."""
+    """A range as diff writes it: an empty one names the line before it."""
     first = before + (count > 0)
     return f"{first}" if count == 1 else f"{first},{count}"
 
@@ -129,7 +129,7 @@ def _marked(mark: bytes, line: bytes) -> bytes:
 
 
 def _lines(text: bytes) -> list[bytes]:
-    r"""With their "\n"; the last one may have none."""
+    r"""Lines with their "\n"; the last one may have none."""
     lines = [line + b"\n" for line in text.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines

@@ -1,7 +1,7 @@
-"""The parts of a text that is no program: headings of prose, tables and keys of configuration, with the bytes they take.
+"""The parts of texts that are not programs: headings of prose, tables and keys of configuration, with their bytes.
 
-Invariants: a scanner reads canonical text and gives spans of it, never raises on malformed text, and takes linear time. Nothing
-here runs tree-sitter: the daemon scans files itself when one is read or edited.
+Invariants: a scanner reads canonical text, gives spans of it, never raises on malformed text, and takes linear time.
+Nothing here runs tree-sitter, because the daemon itself scans a file that is read or edited.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ class Section(NamedTuple):
     kind: str
     """"section" (a heading, a table, an INI section) or "key"."""
     names: tuple[str, ...]
-    """Its title or key; the parts of a dotted one of TOML, where a table has all of its path. Marks, quotes and escapes are taken off."""
+    """Its title or key, without marks, quotes and escapes. In TOML the parts of a dotted key or of a table's path."""
     level: int
-    """Of a heading as its format counts (1 to 6 in Markdown); of a table and a key how deep it lies, 1 at the top."""
+    """A heading's level as its format counts (1 to 6 in Markdown); the depth of a table or key, 1 at the top."""
     line: int
-    """Of its name."""
+    """Line of its name."""
     start: int
-    """Of a heading or table the first byte of its line; of a key its own first byte, the quote included."""
+    """First byte of a heading's or table's line; a key's own first byte, including its quote."""
     name_start: int
     name_end: int
-    """The title or key as written, less marks and quotes; a dotted one whole."""
+    """Span of the title or key as written, without marks and quotes; a dotted key is one span."""
     body_start: int
-    """After the heading's or table's line; where the value of a key begins."""
+    """Start of the text after the heading's or table's line, or of a key's value."""
     end: int
-    """Of a heading where the next one of its level or above starts, of a table or INI section where the next one starts, of a key
-    its value's last byte. A key without value has `body_start == end`."""
+    """For a heading: start of the next one of its level or above. For a table or INI section: start of the next one.
+    For a key: the end of its value. A key without a value has `body_start == end`."""
     parent: int
-    """Index of what it lies in: the heading above, the table, the key whose value it is part of; -1 at the top."""
+    """Index of the heading, table or key that holds it; -1 at the top."""
     in_list: bool
-    """Whether a list lies between it and the top: then it is a field of one of many records."""
+    """True if a list lies between it and the top: it is a field of one of many records."""
 
 
 class CodeBlock(NamedTuple):
-    """A fenced block of Markdown; lines are those of the fences, the body lies between them."""
+    """A fenced block of Markdown. The lines are those of the fences; the body lies between them."""
 
     language: str
     start_line: int
@@ -74,7 +74,7 @@ class Anchor(NamedTuple):
 
 
 class Frontmatter(NamedTuple):
-    """Metadata at the head of a Markdown file; lines and bytes with its marks."""
+    """Metadata at the head of a Markdown file. Lines and bytes include its marks."""
 
     format: str
     """"yaml" or "toml"."""
@@ -82,7 +82,7 @@ class Frontmatter(NamedTuple):
     end_line: int
     end: int
     keys: tuple[str, ...]
-    """Those of the top."""
+    """The top-level keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Structure:
 
 
 def scan(language: str, text: bytes) -> Structure:
-    """The structure of canonical text; empty for a language without one. Broken text is data: what can be seen of it is there."""
+    """The structure of canonical text; empty for a language without a scanner. Broken text gives what is legible."""
     module = _SCANNERS.get(language)
     if module is None:
         return Structure([])
@@ -103,7 +103,7 @@ def scan(language: str, text: bytes) -> Structure:
 
 
 class Sections:
-    """Collects what a scanner finds, in text order; ends and bodies may become known later."""
+    """Collects the sections that a scanner finds, in text order. Ends and bodies may be set later."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -114,7 +114,7 @@ class Sections:
         return len(self._rows)
 
     def heading(self, level: int, title: str, start: int, name: tuple[int, int], body_start: int) -> None:
-        """Add a heading of prose, which ends those of its level and below."""
+        """Add a heading of prose. It ends the open headings of its level and below."""
         while self._headings and self._rows[self._headings[-1]][1] >= level:
             self.end(self._headings.pop(), start)
         parent = self._headings[-1] if self._headings else -1
@@ -132,7 +132,7 @@ class Sections:
         *,
         in_list: bool = False,
     ) -> int:
-        """Returns its index. It goes on to the end of the text until told otherwise."""
+        """Add a section and return its index. It reaches to the end of the text until `end` is called."""
         self._rows.append([kind, level, start, *name, body_start, len(self.text), parent, in_list, names])
         return len(self._rows) - 1
 
@@ -150,7 +150,7 @@ class Sections:
         return self._rows[index][9]
 
     def forget(self, count: int) -> None:
-        """Take back all but the first `count`."""
+        """Drop all sections except the first `count`."""
         del self._rows[count:]
 
     def found(self) -> list[Section]:

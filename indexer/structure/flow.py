@@ -1,6 +1,6 @@
-"""Values in brackets: JSON, and the flow collections and inline tables of YAML and TOML, which are JSON with other words.
+"""Values in brackets: JSON, flow collections of YAML, inline tables of TOML. They differ in their words only.
 
-Invariant: nesting costs no stack of ours or of Python's; whatever closes a bracket closes the innermost.
+Invariant: there is no recursion, so nesting is not limited. Any closing bracket closes the innermost open one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.structure import Sections
 
 STRING = rb"\"(?>[^\"\\\n]++|\\(?s:.))*+\"?|'(?>[^'\\\n]++|\\(?s:.))*+'?"
-"""A quoted text, which ends with its line where nothing ends it."""
+"""A quoted text. Without a closing quote it ends with its line."""
 
 
 def scan_flow(
@@ -30,20 +30,20 @@ def scan_flow(
     in_list: bool = False,
     to_the_end: bool = False,
 ) -> int:
-    """Add the keys of a bracketed value that begins at `start`; returns where it ends.
+    """Add the keys of a bracketed value that begins at `start`, and return where it ends.
 
-    -1, and nothing added, where it is not closed before `end`; `to_the_end` takes all values up to there, closed or not. The groups
-    of `tokens` are `word`, `open`, `close`, `pair` (what stands between a key and its value) and `comma`; what is in none is passed
-    over. `names_of` gets a word as written.
+    If it is not closed before `end`, add nothing and return -1. `to_the_end` takes all values up to `end`, closed or
+    not. The groups of `tokens` are `word`, `open`, `close`, `pair` (the mark between a key and its value) and `comma`;
+    other tokens are skipped. `names_of` gets a word as written.
     """
     before = len(sections)
     level = sections.level(parent) + 1 if parent >= 0 else 1
-    outer: list[tuple[bool, int, bool, int, int]] = []  # what to return to at a closing bracket
+    outer: list[tuple[bool, int, bool, int, int]] = []  # states to restore at closing brackets
     is_list = False
-    key = -1  # whose value this is
-    awaited = False  # whether the value is still to come
-    word: tuple[int, int] | None = None  # the last one, a key if a pair follows
-    last = before_word = start  # ends of the last token, and of that before `word`
+    key = -1  # the key whose value is being read
+    awaited = False  # True if that value has not begun
+    word: tuple[int, int] | None = None  # the last word; it is a key if a pair follows
+    last = before_word = start  # ends of the last token, and of the one before `word`
     for token in tokens.finditer(text, start, end):
         group, at = token.lastgroup, token.start()
         if group is None:
@@ -97,7 +97,7 @@ def scan_flow(
 
 
 def unquoted(written: bytes) -> str:
-    """A word as written, less quotes and escapes."""
+    """A word without its quotes and escapes."""
     if written[:1] in (b'"', b"'"):
         quote = written[:1]
         inner = written[1:-1] if len(written) > 1 and written.endswith(quote) else written[1:]

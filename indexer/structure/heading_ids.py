@@ -1,7 +1,7 @@
-"""The ids of headings: a `{#id}` that is written at its end, and the slug that code hosts make of its text.
+"""The ids of headings: a `{#id}` written at the end, and the slug that code hosts make from the text.
 
-Slugs are GitHub's: of what is read, in small letters; letters, marks, digits, `_` and `-` stay, every blank becomes a hyphen, all
-else goes. One that comes again is numbered: `setup`, `setup-1`.
+Slugs follow GitHub: take the displayed text in lower case; keep letters, marks, digits, `_` and `-`; turn every blank
+into a hyphen; drop the rest. A repeated slug is numbered: `setup`, `setup-1`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _TITLE_CHARACTERS_MAX = 1_000
-"""Of a longer one links and emphasis are not looked for."""
+"""In a longer title links and emphasis are not parsed."""
 _KEPT = frozenset({"Nd", "Nl", "Pc"})
 
 
 def without_id(title: str) -> tuple[str, str]:
-    """A title, and the id that a `{#id}` at its end gives it, "" without one."""
+    """A title without its `{#id}`, and that id; "" if it has none."""
     opened = title.rfind("{")
     if opened < 0 or not title.endswith("}"):
         return title, ""
@@ -31,7 +31,7 @@ def without_id(title: str) -> tuple[str, str]:
 
 
 def slugs_of(titles: Iterable[str]) -> list[str]:
-    """Of all headings of a document, in its order, as they are written."""
+    """The slugs of all titles of a document, which come as written and in order."""
     used: dict[str, int] = {}
     slugs = []
     for title in titles:
@@ -76,6 +76,6 @@ def _texts(tokens: list[Token]) -> Iterator[str]:
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # 20 ms, which a daemon that is asked for no anchor saves
+    from markdown_it import MarkdownIt  # takes 20 ms; a daemon that needs no anchor saves them
 
     return MarkdownIt("commonmark")

@@ -1,13 +1,17 @@
-"""Sections and keys, a line each: INI files and their kin. The dialects differ in what continues a value and what parts it from its key.
+"""Sections and keys of INI files and similar formats, one on each line. The dialects differ in how a value continues
+and what separates it from its key.
 
-    ini           Python's configparser, setup.cfg, .editorconfig, desktop entries: lines indented deeper than their key go on with its value
-    systemd,      units, .gitconfig, .gitmodules: a backslash at the end of a line does; keys may be indented, and may come again
-    git-config
-    properties    Java's: no sections; a backslash goes on; "=", ":" or a blank parts key and value; "!" starts a comment, too
-    dotenv        no sections; `export` may stand before a key, and a quoted value may have several lines
-    text          of no known language: as ini, if sections begin their line and hold no brackets, as drawings and footnotes do
+    ini           configparser, setup.cfg, .editorconfig, desktop entries: lines indented deeper than the key continue
+                  its value
+    systemd,      units, .gitconfig, .gitmodules: a backslash at a line's end continues the value; keys may be indented
+    git-config    and may occur more than once
+    properties    Java: no sections; a backslash continues the value; "=", ":" or a blank separates it; "!" also starts
+                  a comment
+    dotenv        no sections; `export` may stand before a key; a quoted value may have several lines
+    text          no known language: as ini, but a section must begin its line and hold no brackets (drawings and
+                  footnotes do)
 
-A comment at the end of a line belongs to the value: half of the dialects say so, and cutting it off would lose what is no comment.
+A comment at the end of a line counts as part of the value. Half of the dialects say so, and cutting could lose text.
 """
 
 from __future__ import annotations
@@ -20,12 +24,12 @@ from ctxd.indexer.structure import Sections, Structure
 def scan(text: bytes, language: str = "ini") -> Structure:
     sections = Sections(text)
     if _MARKUP.match(text):
-        return Structure([])  # many a `.conf` is XML
+        return Structure([])  # some `.conf` files are XML
     is_properties, is_dotenv = language == "properties", language == "dotenv"
     is_unit = language in {"systemd", "git-config"}
     pattern = _PROPERTY if is_properties else _VARIABLE if is_dotenv else _KEY
     section = -1
-    unclosed = False  # whether a quote ran on to the end: from then on each value ends with its line
+    unclosed = False  # True once a quote ran to the end of the text: from then on each value ends with its line
     at, size = 0, len(text)
     while at < size:
         line_start, line_end = at, _end_of_line(text, at)
@@ -61,13 +65,13 @@ def scan(text: bytes, language: str = "ini") -> Structure:
 
 
 def _bare(text: bytes, start: int, end: int) -> tuple[int, int]:
-    """A span less the blanks around it."""
+    """A span without the blanks around it."""
     written = text[start:end]
     return start + len(written) - len(written.lstrip()), start + len(written.rstrip()) if written.strip() else start
 
 
 def _after_backslashes(text: bytes, end: int, line_end: int, *, has_comments: bool) -> tuple[int, int]:
-    """Where a value ends whose lines may end with a backslash, and where the next line begins."""
+    """End of a value that continues after backslashes at line ends, and start of the next line."""
     size = len(text)
     goes_on = _ends_with_backslash(text, line_end)
     while goes_on and line_end < size:
@@ -88,7 +92,9 @@ def _ends_with_backslash(text: bytes, line_end: int) -> bool:
 
 
 def _after_indented(text: bytes, end: int, line_end: int, indent: int) -> tuple[int, int]:
-    """Likewise where deeper indented lines go on with a value; blank ones and comments may stand between."""
+    """End of a value that continues on deeper indented lines (with blanks and comments between), and start of the next
+    line.
+    """
     at_next, size = line_end + 1, len(text)
     line = at_next
     while line < size:
@@ -115,7 +121,7 @@ _MARKUP = re.compile(rb"\s*+<")
 _BLANKS = re.compile(rb"[ \t\f]*+")
 _HEADER = re.compile(rb"\[(?P<name>.*?)\][ \t\r]*+(?:[#;].*)?\Z")
 _SIMPLE_NAME = re.compile(rb"[^][]++")
-# A colon parts only where a blank follows or none stands before: `bind *:80` and `https://...` are no keys. Neither is code.
+# A colon ends a key only before a blank, or if the key has no blanks: `bind *:80`, `https://...` and code are not keys.
 _KEY = re.compile(
     rb"(?P<name>(?:[^\s=:(){}<>\"]++(?=:(?!//))|[^\s=:(){}<>\"][^=:(){}<>\"]*+(?==|:(?:[ \t\r]|\Z))))(?P<mark>[=:])[ \t]*+"
 )

@@ -1,4 +1,4 @@
-"""Keys of JSON, with the comments, single quotes, bare words and trailing commas of JSONC and JSON5."""
+"""Keys of JSON, JSONC and JSON5: comments, single quotes, bare words and trailing commas are allowed."""
 
 from __future__ import annotations
 

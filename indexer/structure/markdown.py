@@ -1,7 +1,7 @@
-"""Headings, fenced blocks, anchors and frontmatter of Markdown, to the letter of CommonMark.
+"""Headings, fenced blocks, anchors and frontmatter of Markdown, exactly as CommonMark defines them.
 
-Invariant: markdown-it decides what is a block and which lines it takes; only places within a line are found here. Nothing inline is
-parsed by it: links and emphasis make no structure.
+Invariant: markdown-it decides where blocks are and which lines they take; only places within lines are found here. It
+does not parse inline text, because links and emphasis add no structure.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def scan(text: bytes, _language: str = "markdown") -> Structure:
     starts = _line_starts(text)
     frontmatter = _frontmatter(text)
     body = text
-    if frontmatter is not None:  # blank, so that lines keep their numbers
+    if frontmatter is not None:  # blanked out, so that lines keep their numbers
         body = b"\n" * frontmatter.end_line + text[frontmatter.end :]
     heading: Token | None = None
-    # markdown-it takes a last line of nothing but blanks for one only where it is ended.
+    # markdown-it counts a last line of blanks only if a newline ends it.
     for token in _parser().parse(body.decode() + "\n" * (not body.endswith(b"\n"))):
         if token.map is None:
             continue
@@ -62,25 +62,25 @@ def scan(text: bytes, _language: str = "markdown") -> Structure:
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    # Without "normalize", which would end lines at a lone "\r": ours do not.
+    # "normalize" would end lines at a lone "\r"; ctxd's lines do not end there.
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING_MAX})
     return parser.disable(["normalize", "inline", "text_join"])
 
 
 def _line_starts(text: bytes) -> list[int]:
-    """Where each line starts, and twice the end of the text, as a token may end with the last line or after it."""
+    """Where each line starts, then the end of the text twice: a token may end with the last line or after it."""
     return [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text), len(text)]
 
 
 def _place(text: bytes, start: int, end: int, title: str, heading: Token) -> tuple[int, int]:
-    """The bytes of a heading's title; those of a setext heading of several lines hold the marks of quotes between."""
+    """The bytes of a heading's title. In a setext heading of several lines they include quote marks between lines."""
     if heading.markup.startswith("#"):
-        # Nothing that may stand before a heading holds a "#".
+        # No mark that may stand before a heading holds a "#".
         start = text.index(b"#", start) + len(heading.markup)
         written = title.encode()
         name = max(text.find(written, start, end), start)
         return name, name + len(written)
-    # Before a title stand marks of lists and quotes, after it only blanks: the last occurrence on its line is the title.
+    # List and quote marks may stand before a title, only blanks after it: its last occurrence on the line is the title.
     titles = [line.strip().encode() for line in title.split("\n")]
     lines = text[start:end].split(b"\n")
     last = len(titles) - 1
@@ -90,12 +90,12 @@ def _place(text: bytes, start: int, end: int, title: str, heading: Token) -> tup
 
 
 def _is_closed(fence: Token, lines: int, last: bytes) -> bool:
-    """Whether the last of a block's lines is its closing fence; what looks like one may be code, if it is indented."""
+    """True if a block's last line is its closing fence. An indented line that looks like one may be code."""
     return fence.content.count("\n") <= lines - 2 and last.rstrip().endswith(fence.markup.encode())
 
 
 def _anchors(content: str, line: int, *, is_html: bool = False) -> Iterator[Anchor]:
-    """Ids of HTML elements; in Markdown outside of code spans and escapes, anywhere outside of comments."""
+    """Ids of HTML elements outside of comments; in Markdown also outside of code spans and escapes."""
     if "<" not in content:
         return
     span_ends = {} if is_html else _code_span_ends(content)
@@ -105,7 +105,7 @@ def _anchors(content: str, line: int, *, is_html: bool = False) -> Iterator[Anch
         if found.start() < at:
             continue
         if ticks := found["ticks"]:
-            # A code span ends with as many backticks; where none follow, these are text.
+            # A code span ends with a run of as many backticks. If none follows, these are text.
             ends = span_ends[len(ticks)]
             while ends and ends[-1] <= found.end():
                 ends.pop()
@@ -126,7 +126,7 @@ def _anchors(content: str, line: int, *, is_html: bool = False) -> Iterator[Anch
 
 
 def _code_span_ends(content: str) -> dict[int, list[int]]:
-    """Ends of the runs of backticks by their length, the last first."""
+    """Ends of the runs of backticks, last first, by the length of the run."""
     ends: dict[int, list[int]] = {}
     for run in _TICKS.finditer(content):
         ends.setdefault(run.end() - run.start(), []).append(run.end())
@@ -136,7 +136,7 @@ def _code_span_ends(content: str) -> dict[int, list[int]]:
 
 
 def _frontmatter(text: bytes) -> Frontmatter | None:
-    """YAML begins with a key, or the line is a thematic break."""
+    """The frontmatter, if any. After `---` a YAML key must follow; otherwise the line is a thematic break."""
     opened = _FRONTMATTER.match(text)
     if opened is None:
         return None
@@ -151,7 +151,7 @@ def _frontmatter(text: bytes) -> Frontmatter | None:
 
 
 _NESTING_MAX = 100
-"""Quotes and lists in one another; markdown-it's time grows with it, and its default of 20 hides headings that CommonMark has."""
+"""Depth of quotes and lists. markdown-it's time grows with it; its default of 20 hides headings that CommonMark has."""
 _NEWLINE = re.compile(rb"\n")
 _TICKS = re.compile(r"`+")
 _ATTRIBUTE = re.compile(r"\s+([A-Za-z_:][\w.:-]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'=<>`]+)))?")

@@ -1,6 +1,6 @@
-"""Section titles of reStructuredText, as docutils finds them: the order in which adornments first come is their level.
+"""Section titles of reStructuredText, as docutils finds them. Adornments get their levels in order of first use.
 
-Invariant: only an unindented line that begins a block can be a title, so that no literal block or directive holds one.
+Invariant: only an unindented line that begins a block can be a title, so literal blocks and directives hold none.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class _Scanner:
             self.starts.append(min(self.starts[-1] + len(line) + 1, len(text)))
         self.sections = Sections(text)
         self.levels: dict[bytes, int] = {}
-        """By adornment: one character, or two where a line stands above, too."""
+        """Level by adornment: its character, doubled if there is also a line above the title."""
         self.level = 0
         at = 0
         while at < len(self.lines):
             at = self._block(at)
 
     def _block(self, at: int) -> int:
-        """Read what begins at a line; returns the line after it."""
+        """Read the block that begins at a line, and return the line after it."""
         line = self.lines[at]
         if not line.strip() or line[:1] in (b" ", b"\t"):
             return at + 1
@@ -49,7 +49,7 @@ class _Scanner:
         return self._after_block(at)
 
     def _after_overline(self, at: int) -> int:
-        """The line after a title with a line above, or after a transition; 0 where it is neither."""
+        """The line after a title with an overline, or after a transition; 0 if it is neither."""
         over, title, under = self.lines[at].rstrip(), self._line(at + 1), self._line(at + 2).rstrip()
         if not title.strip():
             return at + 1 if len(over) >= _SURE_CHARACTERS else 0
@@ -58,11 +58,11 @@ class _Scanner:
         if over == under and self._is_long_enough(over, title.rstrip()):
             self._title(over[:1] * 2, at, at + 1, at + 3)
             return at + 3
-        # Lines that do not match are an error of the writer's; the title cannot begin a block of its own any more.
+        # Overline and underline differ, which is an error in the text. The title cannot begin a block of its own.
         return at + 3 if len(over) >= _SURE_CHARACTERS and at + 2 < len(self.lines) else 0
 
     def _title(self, style: bytes, start: int, at: int, after: int) -> None:
-        # docutils refuses a new adornment anywhere but below the deepest level; it is a title all the same.
+        # docutils allows a new adornment only below the deepest level. Here it is a title anywhere.
         self.level = self.levels.setdefault(style, self.level + 1)
         written = self.lines[at]
         name = self.starts[at] + len(written) - len(written.lstrip())
@@ -76,7 +76,10 @@ class _Scanner:
         )
 
     def _after_table(self, at: int) -> int:
-        """After a simple table: its second border with nothing below, or its third; one of another length breaks it off."""
+        """The line after a simple table. It ends at its second border if nothing follows, else at its third.
+
+        A border of another length also ends it.
+        """
         borders: list[int] = []
         for below in range(at + 1, len(self.lines)):
             line = self.lines[below]
@@ -88,7 +91,7 @@ class _Scanner:
         return borders[-1] + 1 if borders else self._after_block(at)
 
     def _after_block(self, at: int) -> int:
-        """After the unindented lines from here on."""
+        """The line after the unindented lines that begin here."""
         while at < len(self.lines) and self.lines[at].strip() and self.lines[at][:1] not in (b" ", b"\t"):
             at += 1
         return at
@@ -99,7 +102,7 @@ class _Scanner:
         return at
 
     def _is_numbered_title(self, at: int) -> bool:
-        """Whether `1. Introduction` is no list item, as what follows is neither indented nor the next item."""
+        """True if `1. Introduction` is a title: the next line is neither indented nor the next list item."""
         below = self._line(at + 1)
         return bool(
             _NUMBERED.match(self.lines[at])
@@ -109,7 +112,7 @@ class _Scanner:
         )
 
     def _is_long_enough(self, adornment: bytes, title: bytes) -> bool:
-        """A line shorter than its title is forgiven from four characters on."""
+        """True if an adornment fits its title. One of four characters or more may be shorter than the title."""
         length = len(adornment.rstrip())
         return length >= _SURE_CHARACTERS or length >= _columns(title.rstrip())
 
@@ -118,7 +121,7 @@ class _Scanner:
 
 
 def _columns(text: bytes) -> int:
-    """The width of a text in a terminal: ideographs take two columns, combining marks none."""
+    """The width of a text in a terminal. Ideographs take two columns, combining marks take none."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,6 @@
-"""Tables and keys of TOML 1.1. Read by hand: parsers of TOML give no places, or take a second for a lock file, and none reads on after an error."""
+"""Tables and keys of TOML 1.1, read by hand. TOML parsers give no places or take a second for a lock file, and all of
+them stop at the first error.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ class _Scanner:
         self.text = text
         self.sections = Sections(text)
         self.unclosed = False
-        """Whether a value ran on to the end of the text: from then on each ends with its line, or broken text would take its square."""
+        """True once a value ran to the end of the text. From then on each value ends with its line: otherwise broken text
+        would take quadratic time.
+        """
 
     def scan(self) -> Structure:
         text, sections = self.text, self.sections
-        tables: dict[tuple[str, ...], int] = {}  # the last one of each path
+        tables: dict[tuple[str, ...], int] = {}  # the last table of each path
         arrays: set[tuple[str, ...]] = set()
         table, in_list = -1, False
         at = 0
@@ -56,7 +60,7 @@ class _Scanner:
         return Structure(sections.found())
 
     def _value(self, at: int, key: int, *, in_list: bool) -> int:
-        """Where the value that begins at `at` ends."""
+        """End of the value that begins at `at`."""
         text = self.text
         line_end = _end_of_line(text, at)
         if not self.unclosed and (long := _LONG.get(text[at : at + 3])):
@@ -78,13 +82,13 @@ class _Scanner:
 
 
 def key_parts(written: bytes) -> tuple[str, ...]:
-    """`a."b.c".d` -> ("a", "b.c", "d"); of a very long key the first parts."""
+    """`a."b.c".d` -> ("a", "b.c", "d"). At most the first _PARTS_MAX parts."""
     parts = (part[0] for part in itertools.islice(_PART.finditer(written), _PARTS_MAX))
     return tuple(map(unquoted, parts)) or (unquoted(written),)
 
 
 def _inside(key: re.Match[bytes]) -> tuple[int, int]:
-    """The span of a key, without quotes where it is one quoted word."""
+    """The span of a key; if it is one quoted word, without the quotes."""
     start, end = key.span("key")
     word = key["key"]
     return (start + 1, end - 1) if word[:1] in (b'"', b"'") and _PART.fullmatch(word) else (start, end)
@@ -95,7 +99,7 @@ def _end_of_line(text: bytes, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-_PARTS_MAX = 64  # no person nests so deep; every table is compared with all those above it
+_PARTS_MAX = 64  # more than anybody nests; every table is compared with all tables above it
 _QUOTED = rb"\"(?>[^\"\\\n]++|\\.)*+\"|'[^'\n]*+'"
 _WORD = rb"(?:%b|[A-Za-z0-9_\-\x80-\xff]++)" % _QUOTED
 _DOTTED = rb"%b(?>[ \t]*+\.[ \t]*+%b)*+" % (_WORD, _WORD)
@@ -105,7 +109,7 @@ _HEADER = re.compile(rb"\[\[?[ \t]*+(?P<key>%b)[ \t]*+\]\]?[ \t\r]*+(?=#|\n|\Z)"
 _KEY = re.compile(rb"(?P<key>%b)[ \t]*+=[ \t]*+" % _DOTTED)
 _STRING_VALUE = re.compile(_QUOTED)
 _LONG = {
-    # Up to two quotes may stand before the three that end it.
+    # One or two quotes may stand before the three that end the string.
     quote: re.compile(rb"%b(?>%b|%b{1,2}+(?!%b))*+(?P<end>%b{3,5}+)?" % (quote, other, quote[:1], quote[:1], quote[:1]))
     for quote, other in ((b'"""', rb"[^\"\\]++|\\(?s:.)"), (b"'''", rb"[^']++"))
 }

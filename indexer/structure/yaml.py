@@ -1,7 +1,7 @@
-"""Keys of YAML: nested block mappings, and the flow collections in them. Read line by line: templates and half-written files are no YAML,
-and a parser stops at their first error.
+"""Keys of YAML: nested block mappings and the flow collections in them. Read line by line: templates and half-written
+files are not valid YAML, and a parser stops at their first error.
 
-Invariant: what continues a value (a block scalar, a quoted text, a plain text of several lines) is never read for keys.
+Invariant: lines that continue a value (block scalar, quoted text, plain text of several lines) are never read for keys.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ class _Scanner:
         self.text = text
         self.sections = Sections(text)
         self.open: list[tuple[int, int, int, bool]] = []
-        """What the next line may lie in, outermost first: column; index of a key, or -1 for a list; innermost key; whether in a list."""
+        """Keys and lists that the next line may lie in, outermost first: column; index of a key, or -1 for a list;
+        innermost key; True if in a list."""
         self.awaiting = -1
-        """The key, if any, whose value has not begun."""
+        """The key whose value has not begun, or -1."""
         self.last = 0
-        """Where the last piece of text that is no comment ended."""
+        """End of the last text that is not a comment."""
         self.limits: dict[int, int] = {}
         self.unclosed = False
-        """Whether something ran on to the end of the text: it is not tried again, or broken text would take its square."""
+        """True once a value ran to the end of the text. No other may: broken text would take quadratic time."""
 
     def scan(self) -> Structure:
         at = 0
@@ -38,7 +39,7 @@ class _Scanner:
         return Structure(self.sections.found())
 
     def _line(self, line: int) -> int:
-        """Read what begins on a line; returns the start of the line after it."""
+        """Read the entry that begins on a line, and return the start of the line after it."""
         text = self.text
         line_end = self._end_of_line(line)
         at = _after_blanks(text, line, line_end)
@@ -66,7 +67,7 @@ class _Scanner:
             at = found.end()
             if at == line_end or text[at] == _HASH:
                 return line_end + 1
-        if mark != b"?":  # a key that says so stands at its mark's column, where its colon will
+        if mark != b"?":  # an explicit key has the column of its "?"; its ":" will stand there, too
             column = at - line
         elif header := _BLOCK_SCALAR.match(text, at, line_end):
             end, after = self._deeper(line_end, column, comments_end=False)
@@ -99,7 +100,7 @@ class _Scanner:
         return after
 
     def _key(self, at: int, line_end: int, *, is_marked: bool) -> tuple[int, int, bytes, int] | None:
-        """Span and text of the key that begins there, and the end of its colon; one marked by "?" needs none on its line."""
+        """Span and text of the key that begins at `at`, and the end of its colon. A key after "?" needs no colon."""
         text = self.text
         properties = _PROPERTIES.match(text, at, line_end)
         assert properties is not None
@@ -116,7 +117,7 @@ class _Scanner:
         return at, at + len(word), word, colon.end() if colon and not comment else at + len(word)
 
     def _value(self, at: int, line_end: int, indent: int) -> tuple[int, int]:
-        """Where the value that begins at `at` ends, and where the next line after it begins."""
+        """End of the value that begins at `at`, and start of the next line after it."""
         text = self.text
         first = text[at]
         if header := _BLOCK_SCALAR.match(text, at, line_end):
@@ -150,16 +151,18 @@ class _Scanner:
         return scan_flow(self.text, at, end, _TOKENS, _names_of, self.sections, parent, in_list=in_list)
 
     def _limit(self, line_end: int, indent: int) -> int:
-        """How far a quoted text or a collection in brackets may go on. Remembered: asked line by line it would take the square."""
+        """How far a quoted text or a bracketed collection may reach. Remembered: a search for each line would take
+        quadratic time.
+        """
         limit = self.limits.get(indent, -1)
         if limit <= line_end:
             limit = self.limits[indent] = self._deeper(line_end, indent, comments_end=False, closes=True)[1]
         return limit
 
     def _deeper(self, line_end: int, indent: int, *, comments_end: bool, closes: bool = False) -> tuple[int, int]:
-        """End of the last text in the lines below that are indented deeper, and where the first line begins that is not.
+        """End of the text in the deeper indented lines below, and start of the first line that is not deeper.
 
-        `closes`: a closing bracket may begin a line at any depth.
+        With `closes`, a closing bracket may begin a line at any depth. With `comments_end`, a comment ends the text.
         """
         text = self.text
         end = -1
@@ -193,13 +196,13 @@ class _Scanner:
         self.open.append((column, index, index, in_list) if index >= 0 else (column, -1, key, True))
 
     def _begin(self, at: int) -> None:
-        """Something stands at `at`: the value of the key that awaits one."""
+        """Text begins at `at`. It is the value of the key that awaits one, if any."""
         if self.awaiting >= 0:
             self.sections.body(self.awaiting, at)
             self.awaiting = -1
 
     def _close(self, column: int, *, keep_key: bool = False) -> None:
-        """End what lies at a column or right of it. `keep_key`: a list or an explicit value belongs to the key at its own column."""
+        """End keys and lists at a column or right of it. `keep_key` keeps the key at that column, for its list or value."""
         while self.open and (self.open[-1][0] > column or (self.open[-1][0] == column and not keep_key)):
             index = self.open.pop()[1]
             if index >= 0:
@@ -232,7 +235,7 @@ _COLON = re.compile(rb":(?=[ \t\r]|\Z)")
 _COMMENT = re.compile(rb"(?<=[ \t\r])#")
 _BLOCK_SCALAR = re.compile(rb"([|>][-+0-9]{0,2})[ \t\r]*+(?:#.*)?\Z")
 _STRINGS = {ord('"'): re.compile(rb"\"(?>[^\"\\]++|\\(?s:.))*+\""), ord("'"): re.compile(rb"'(?>[^']++|'')*+'")}
-# A plain word goes on over blanks, and a colon or a hash within it is part of it.
+# A plain word may hold blanks, colons and hashes.
 _TOKENS = re.compile(
     rb"(?P<word>\"(?>[^\"\\]++|\\(?s:.))*+\"|'(?>[^']++|'')*+'"
     rb"|[^\s,\[\]{}#:\"'](?>[^\s,\[\]{}:]++|:(?![\s,\[\]{}]|\Z)|[ \t]++(?![#\s,\[\]{}]))*+)"
