@@ -1,6 +1,7 @@
 """The rules of ARCHITECTURE.md that a machine can hold."""
 
 import ast
+import graphlib
 import os
 import re
 import subprocess
@@ -89,6 +90,16 @@ def test_imports_point_down(path):
     for one in imports(path):
         layer = layer_of(one.removeprefix("ctxd.")) if one.startswith("ctxd.") else None
         assert layer is None or layer <= own, f"{module} imports {one}, which lies above it"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+    imported = {
+        module: {one.removeprefix("ctxd.") for one in imports(path)} & names.keys() - {module}
+        for module, path in names.items()
+    }
+    order = graphlib.TopologicalSorter(imported)
+    order.prepare()  # raises CycleError that names them
 
 
 def test_no_two_modules_or_public_classes_are_named_alike():

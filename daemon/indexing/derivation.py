@@ -16,7 +16,7 @@ from ctxd.indexer import languages
 from ctxd.indexer.files.file_table import TO_DERIVE
 from ctxd.indexer.meaning.chunk_job import ChunkJob, EmbedJob
 from ctxd.indexer.meaning.chunk_rows import unembedded_chunks, write_chunks, write_vectors
-from ctxd.indexer.meaning.embedding import ModelError
+from ctxd.indexer.meaning.model_error import ModelError
 from ctxd.indexer.writer import BATCH_FILES_MAX
 
 if TYPE_CHECKING:

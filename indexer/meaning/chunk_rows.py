@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxd.indexer.meaning.embedding import BUILT_IN, ModelError
+from ctxd.indexer.meaning.embedding import BUILT_IN
+from ctxd.indexer.meaning.model_error import ModelError
 from ctxd.indexer.revisions import CHUNKS_REVISION
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ctxd.indexer.meaning.model_error import ModelError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,10 +36,6 @@ FAILURE_SECONDS = 5.0
 
 _WEIGHTS = os.path.join(os.path.dirname(__file__), "model", "static.npz")
 _failures: dict[tuple[str, str], tuple[float, str]] = {}
-
-
-class ModelError(Exception):
-    """A model that cannot be had or used as it is; the message says why and what mends it."""
 
 
 class EmbeddingModel(Protocol):

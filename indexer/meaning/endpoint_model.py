@@ -18,7 +18,7 @@ import urllib.request
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ctxd.indexer.meaning.embedding import ModelError
+from ctxd.indexer.meaning.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

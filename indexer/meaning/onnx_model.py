@@ -13,7 +13,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ctxd.indexer.meaning.embedding import ModelError
+from ctxd.indexer.meaning.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

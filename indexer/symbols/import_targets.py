@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ctxd.indexer import languages
 from ctxd.indexer.languages import scoping_of
 from ctxd.indexer.languages.language import Importer, Start, names_of
+from ctxd.indexer.symbols.module_names import module_of
 from ctxd.indexer.symbols.outline import FUNCTIONS, module_parts
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ctxd.indexer.languages.language import Package, Scoping
     from ctxd.indexer.symbols.manifests import Packages
 
-_FOLDER_FILES = frozenset(stem for language in languages.LANGUAGES for stem in language.scoping.folder_files)
 TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
 _ALIAS_MARKS = ("@/", "~/", "@", "~")  # TypeScript's `paths`, bundlers' roots
 
@@ -48,23 +47,6 @@ class Target:
             return False
         scoping = scoping_of(self.path)
         return not scoping.members_are_free and self.inside not in scoping.open_kinds
-
-
-def path_names(path: bytes) -> list[str]:
-    """The names in a path without its extension: `["src", "cart", "test"]` of `src/cart.test.ts`."""
-    folder, _, name = path.rpartition(b"/")
-    return names_of(os.path.join(folder, os.path.splitext(name)[0]))
-
-
-def module_of(path: bytes) -> list[str]:
-    """The names of a file's module: those of its path, a folder's own file standing for the folder."""
-    scoping = scoping_of(path)
-    if scoping.clause is not None:
-        return names_of(os.path.dirname(path))
-    names = path_names(path)
-    stem = os.path.splitext(os.path.basename(path))[0].decode("utf-8", "backslashreplace")
-    stands = stem in _FOLDER_FILES or stem in scoping.root_files
-    return names[:-1] if stands and len(names) > 1 else names
 
 
 class ImportTargets:

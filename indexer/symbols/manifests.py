@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ctxd.indexer.decode import Unreadable, decode, read_inside
 from ctxd.indexer.languages import scoping_of
 from ctxd.indexer.project_file import read_small
-from ctxd.indexer.symbols.import_targets import module_of, path_names
+from ctxd.indexer.symbols.module_names import module_of, path_names
 
 if TYPE_CHECKING:
     from ctxd.indexer.languages.language import Manifest, Package

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ctxd.indexer.languages import scoping_of
-from ctxd.indexer.symbols.import_targets import ImportTargets, module_of
+from ctxd.indexer.symbols.import_targets import ImportTargets
+from ctxd.indexer.symbols.module_names import module_of
 from ctxd.indexer.symbols.outline import (
     MEMBER,
     ROLES,

@@ -23,8 +23,9 @@ from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.languages import scoping_of
 from ctxd.indexer.revisions import SYMBOLS_REVISION
 from ctxd.indexer.symbols import element_ranking
-from ctxd.indexer.symbols.import_targets import Target, module_of, path_names
+from ctxd.indexer.symbols.import_targets import Target
 from ctxd.indexer.symbols.manifests import Packages
+from ctxd.indexer.symbols.module_names import module_of, path_names
 from ctxd.indexer.symbols.name_tokens import name_tokens
 from ctxd.indexer.symbols.outline import (
     MEMBER,
