@@ -1,7 +1,8 @@
 """Sets of characters, as sorted ranges of code points.
 
-RE2 is the one source of Unicode facts here: a set is what RE2 matches, so the matcher, the planner and ripgrep, which are
-all handed explicit ranges, cannot disagree about a class or about case, whatever Unicode version each was built with.
+Invariant: RE2 is the one source of Unicode facts; a set is what RE2 matches. The matcher, the planner and ripgrep get
+explicit ranges. So they cannot disagree about a class or about case, even if each was built with another Unicode
+version.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Ranges = tuple[tuple[int, int], ...]
-"""Code points from first to last, both included; sorted, neither touching nor overlapping."""
+"""Code points from first to last, both included. Sorted; no two ranges touch or overlap."""
 
 LAST = 0x10FFFF
 
 CODABLE: Ranges = ((0, 0xD7FF), (0xE000, LAST))
-"""All that UTF-8 can hold, which surrogates are not."""
+"""All characters that UTF-8 can hold: all but the surrogates."""
 
 NOT_NEWLINE: Ranges = ((0, 0x09), (0x0B, 0xD7FF), (0xE000, LAST))
 
@@ -40,14 +41,14 @@ SPACE: Ranges = (
 )
 r"""The property White_Space, for `\s`."""
 
-# Alphabetic + M + Nd + Pc + Join_Control. Of Other_Alphabetic, which RE2 has no name for, only circled and squared
-# letters are outside the categories listed.
+# Alphabetic + M + Nd + Pc + Join_Control. RE2 has no name for Other_Alphabetic. Its circled and squared letters are
+# spelled out; the rest of it is in the categories listed.
 _WORD = (
     r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}"
     r"\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}"
 )
 
-# Every character with a case variant is in here.
+# This set holds every character that has a case variant.
 _CASED = r"\p{Lu}\p{Ll}\p{Lt}\p{Nl}\x{345}\x{24B6}-\x{24E9}"
 
 _POSIX: dict[str, Ranges] = {
@@ -69,26 +70,26 @@ _POSIX: dict[str, Ranges] = {
 
 
 def posix_class(name: str) -> Ranges | None:
-    """`[:name:]`, which is ASCII in every dialect; None where there is no such name."""
+    """`[:name:]`, which is ASCII in every dialect; None if there is no such class."""
     return _POSIX.get(name)
 
 
 @cache
 def word() -> Ranges:
-    r"""What `\w` matches."""
+    r"""The characters that `\w` matches."""
     return _matched(f"[{_WORD}]", _sample_text(), _samples())
 
 
 @cache
 def digit() -> Ranges:
-    r"""What `\d` matches."""
+    r"""The characters that `\d` matches."""
     return _matched(r"\p{Nd}", _sample_text(), _samples())
 
 
 @lru_cache(maxsize=64)
 def unicode_class(name: str) -> Ranges | None:
-    r"""`\p{name}` for a general category or a script; None where there is none. Surrogates are in no set."""
-    if name in ("C", "Other"):  # RE2 leaves unassigned code points out of it, Unicode and ripgrep do not
+    r"""`\p{name}` for a general category or a script; None if there is none. Surrogates are in no set."""
+    if name in ("C", "Other"):  # Unicode and ripgrep include unassigned code points, RE2 does not
         return complement(_matched(r"[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}]", _sample_text(), _samples()))
     if name == "Any":
         return CODABLE
@@ -137,7 +138,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 def without_newline(ranges: Ranges) -> Ranges:
     if not contains(ranges, 0x0A):
-        return ranges  # a pattern of 50,000 `\w` took 10 s to go through their 772 ranges each time
+        return ranges  # otherwise a pattern of 50,000 `\w` took 10 s, because each has 772 ranges
     return _intersection(ranges, NOT_NEWLINE)
 
 
@@ -151,7 +152,7 @@ def contains(ranges: Ranges, code_point: int) -> bool:
 
 
 def spelled(ranges: Ranges) -> str:
-    """`ranges` as the inside of a bracketed class, in words that RE2 and Rust's regex both know."""
+    """`ranges` as the inside of a bracketed class, in a spelling that RE2 and Rust's regex both know."""
     return "".join(
         _spelled_one(first) if first == last else f"{_spelled_one(first)}-{_spelled_one(last)}"
         for first, last in ranges
@@ -180,7 +181,7 @@ def _intersection(left: Ranges, right: Ranges) -> Ranges:
 def _matched(pattern: str, text: bytes, samples: array[int], *, dense: bool = True) -> Ranges:
     """The code points of `samples` (whose UTF-8 is `text`) that `pattern` matches.
 
-    Dense samples stand for all code points up to the next sample, others for themselves alone.
+    A dense sample stands for all code points up to the next one, any other sample for itself alone.
     """
     spans = compiled((f"(?:{pattern})+" if dense else pattern).encode())
     assert spans is not None, pattern
@@ -199,7 +200,7 @@ def _matched(pattern: str, text: bytes, samples: array[int], *, dense: bool = Tr
 
 @cache
 def _samples() -> array[int]:
-    """Code points such that all between one and the next are alike: planes 4 to 13, 15 and 16 are each of one piece."""
+    """Sample code points. All between one and the next are alike: planes 4 to 13, 15 and 16 are uniform."""
     samples = array("I", range(0xD800))
     samples.extend(range(0xE000, 0x40000))
     samples.extend(range(0xE0000, 0xE1000))

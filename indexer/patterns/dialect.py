@@ -1,7 +1,7 @@
-"""The regular expression dialect, which docs/patterns.md describes: a user's pattern becomes a syntax tree.
+"""Parses the regular expression dialect of docs/patterns.md: a user's pattern becomes a syntax tree.
 
-Invariant: a pattern means what ripgrep takes it to mean, or it is a PatternError; what only some engines accept is
-accepted where it can mean one thing only.
+Invariant: a pattern means the same as in ripgrep, or it is a PatternError. Syntax that only some engines accept is
+accepted if it can mean only one thing.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class _Flags:
 
 _FLAGS = {"i": "ignore_case", "U": "swap_greed", "x": "extended"}
 
-_EXTENDED_SPACE = "\t\n\v\f\r \x85\u200e\u200f\u2028\u2029"  # what (?x) skips: the property Pattern_White_Space
+_EXTENDED_SPACE = "\t\n\v\f\r \x85\u200e\u200f\u2028\u2029"  # (?x) skips it: the property Pattern_White_Space
 
 _CONTROL = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 
 _LOOKS = {"?=": (False, False), "?!": (False, True), "?<=": (True, False), "?<!": (True, True)}
-"""Whether behind, whether negative."""
+"""(behind, negative)."""
 
 _UNKNOWN_ESCAPES = {
     "Z": "write $ for the end of the line",
@@ -171,7 +171,7 @@ class _Parser:
         return Repeat(item, *counts, greedy)
 
     def _repetition(self) -> tuple[int, int | None] | None:
-        """Read `?`, `*`, `+` or `{m,n}` where one is next. Any other `{` is an ordinary character."""
+        """Read `?`, `*`, `+` or `{m,n}` if one is next, else return None. Any other `{` is an ordinary character."""
         char = self._peek()
         if char in ("?", "*", "+"):
             self.at += 1
@@ -282,7 +282,7 @@ class _Parser:
         return Look(node, behind, negative)
 
     def _back_reference(self, name: str, start: int) -> Node:
-        """A reference to the group of a name or number, whose text is read by now."""
+        """A reference to the group with a name or number. The reference itself is read by now."""
         number = int(name) if name.isdigit() else self.group_names.index(name) + 1 if name in self.group_names else 0
         if number not in self.closed:
             raise PatternError(f"there is no group {name} that ends before this back-reference to it", start)
@@ -314,7 +314,7 @@ class _Parser:
                 value = False
             elif char in _FLAGS:
                 flags = replace(flags, **{_FLAGS[char]: value})
-            elif char not in ("m", "s"):  # without effect: `^` and `$` are about lines, nothing matches a newline
+            elif char not in ("m", "s"):  # no effect: `^` and `$` are about lines, nothing matches a newline
                 raise PatternError(
                     "unknown group: write (?:...) or (?P<name>...), or flags among i, m, s, U, x such as (?i) or (?i:...)",
                     group_start,
@@ -329,7 +329,7 @@ class _Parser:
             if self.pattern.startswith("{", self.at) and not self._peek(1).isdigit():
                 raise PatternError("\\b{...} is not supported: write \\b, or \\b\\{ before a brace", start)
             return Assertion(char)
-        if char in ("A", "z"):  # every line is searched by itself, as ripgrep does
+        if char in ("A", "z"):  # each line is searched by itself, as in ripgrep
             self.at += 2
             return Assertion("^" if char == "A" else "$")
         if char and char in "123456789":
@@ -345,7 +345,7 @@ class _Parser:
         return self._char(self._escaped_char(in_class=False), start)
 
     def _escaped_class(self) -> Ranges | None:
-        r"""Read `\d`, `\W`, `\pL`, `\p{Greek}` or the like; None where none is next."""
+        r"""Read `\d`, `\W`, `\pL`, `\p{Greek}` or the like; None if none is next."""
         start = self.at
         char = self._peek(1)
         if not char or char not in "dDsSwWpP":
@@ -486,7 +486,7 @@ def _count(digits: str) -> int | None:
 
 
 def _width(node: Node) -> int | None:
-    """How many characters `node` matches; None where that varies."""
+    """The number of characters that `node` matches; None if it varies."""
     match node:
         case Text(text):
             return len(text)

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 Spans = list[tuple[int, int]]
 """Byte offsets of a match and of its groups; (-1, -1) for none."""
 
-# What the largest pattern that syntax.py lets through needs; RE2's own 8 MB would refuse it.
+# Enough for the largest pattern that syntax.py accepts; with its default of 8 MB RE2 would refuse it.
 RE2_BYTES_MAX = 1 << 26
 
 
 def compiled(pattern: bytes, *, latin1: bool = False, anchored: bool = False) -> Callable[[bytes, int], Spans] | None:
-    """What finds the first match of `pattern` in a text from an offset on; None where `pattern` does not compile.
+    """A function that finds the first match in a text from an offset on; None if `pattern` does not compile.
 
-    A text is UTF-8, or, with `latin1`, a character a byte. An `anchored` match starts at the offset.
+    The text is UTF-8; with `latin1` each byte is a character. An `anchored` match starts at the offset.
     """
     options = Options()
     options.log_errors = False

@@ -1,7 +1,8 @@
 """Globs as RE2 patterns over the bytes of a relative path.
 
-`*` any run within one component, `?` one character, `[...]` and `[!...]` one of a set, `{a,b}` alternatives, `**` any run of
-components, `\\` takes the next character literally. Case-sensitive. A glob without `/` is about the base name.
+`*` matches any run within one component, `?` one character, `[...]` and `[!...]` one of a set, `{a,b}` alternatives,
+`**` any run of components; `\\` takes the next character literally. Case-sensitive. A glob without `/` matches the base
+name.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _ANY = rb"[^/\x00]"
 _CHARACTER = (
     rb"(?:[\x01-\x2e\x30-\x7f]|[\xc2-\xf4][\x80-\xbf]+|[\x80-\xff])"  # one UTF-8 character, or a byte that is none
 )
-_TRANSLATED_BYTES_MAX = 1_000_000  # what 15,000 `?` take; RE2 compiles it in a second
+_TRANSLATED_BYTES_MAX = 1_000_000  # the size of 15,000 `?`; RE2 compiles it in a second
 
 
-FOLDERS = rb"(?:[^\x00]*/)?"  # any number of folders, none as well
-FOLDERS_REMEMBERED = 10_000  # whose verdict a list of globs keeps: the kernel has 5,000
+FOLDERS = rb"(?:[^\x00]*/)?"  # any number of folders, or none
+FOLDERS_REMEMBERED = 10_000  # folders whose verdict a list of globs keeps: the kernel has 5,000
 
 
 class GlobError(ValueError):
@@ -37,9 +38,9 @@ class GlobError(ValueError):
 
 @dataclass(frozen=True)
 class PathFilter:
-    """Paths below `base` whose rest one RE2 pattern (LATIN1) matches whole. Equal where these are: scopes are cached by it.
+    """Paths below `base`, if one RE2 pattern (LATIN1) matches the whole rest of the path. Raises GlobError.
 
-    Raises GlobError.
+    Two filters with equal pattern and base are equal: they are part of the keys of cached scopes.
     """
 
     pattern: bytes
@@ -57,7 +58,10 @@ class PathFilter:
 
 
 def path_filter(glob: str, base: bytes) -> PathFilter | None:
-    """Files below `base` whose name, or path from `base` on where the glob holds a `/`, matches; None for all. Raises GlobError."""
+    """Files below `base` that match by name, or by path from `base` on if the glob holds a `/`; None for all.
+
+    Raises GlobError.
+    """
     glob = glob.removeprefix("./")
     if glob in {"*", "**"}:
         return None
@@ -65,9 +69,10 @@ def path_filter(glob: str, base: bytes) -> PathFilter | None:
 
 
 def path_list_filter(patterns: str, base: bytes) -> PathFilter | None:
-    """Files that any of some comma-separated patterns names; None where there is no pattern. Raises GlobError.
+    """Files that at least one of the comma-separated patterns names; None if there is no pattern. Raises GlobError.
 
-    `src/` is a folder anywhere in the path, `*.js` a file name, a bare word any part of the path, `a/**/b` a glob of the whole path.
+    `src/` is a folder anywhere in the path, `*.js` a file name, a bare word any part of the path, `a/**/b` a glob of the
+    whole path.
     """
     return _any_of((part.removeprefix("./") for part in _comma_separated(patterns)), base, rb"[^\x00]*")
 
@@ -89,18 +94,21 @@ _NAMES_HIDDEN = re.compile(r"(?:^|/)(?:\{(?:[^{}]*,)?)?\\?\.(?!\.?(?:/|$))")
 
 
 def names_hidden(glob: str) -> bool:
-    """Whether a component of a glob begins with a literal dot, such as `.github/**`: then it asks for hidden files."""
+    """True if a component of a glob begins with a literal dot, such as `.github/**`: then it asks for hidden files."""
     return _NAMES_HIDDEN.search(glob) is not None
 
 
 def hidden_filter(patterns: str, base: bytes) -> PathFilter | None:
-    """The hidden files that comma-separated patterns ask for, see `path_list_filter`; None where they ask for none. Raises GlobError."""
+    """The hidden files that comma-separated patterns (see `path_list_filter`) ask for; None if they ask for none.
+
+    Raises GlobError.
+    """
     parts = (part.removeprefix("./") for part in _comma_separated(patterns))
-    return _any_of(filter(names_hidden, parts), base, FOLDERS)  # a bare word `.py` asks for no `.github/build.py`
+    return _any_of(filter(names_hidden, parts), base, FOLDERS)  # the word `.py` does not ask for `.github/build.py`
 
 
 def hidden_words_filter(words: str, base: bytes) -> PathFilter | None:
-    """Paths of which a component begins, in any case, with one of the words that begin with a dot; None where none does."""
+    """Paths with a component that begins, in any case, with a word that has a leading dot; None without such a word."""
     dotted = [word for word in words.removeprefix("./").split() if names_hidden(word)]
     alternatives = [FOLDERS + b"".join(map(either_case, word)) + rb"[^\x00]*" for word in dotted]
     return PathFilter(b"|".join(alternatives), base) if alternatives else None
@@ -127,7 +135,7 @@ _RUNS = re.compile(r"[*?/]+")
 
 
 def options() -> re2.Options:
-    """Bytes in, bytes out: file names need not be UTF-8."""
+    """Options for patterns over bytes: file names need not be UTF-8."""
     chosen = re2.Options()
     chosen.encoding = re2.Options.Encoding.LATIN1
     chosen.log_errors = False
@@ -136,14 +144,14 @@ def options() -> re2.Options:
 
 
 def required_text(glob: str) -> bytes:
-    """The longest text that is in every name or path the glob matches, as its bytes; empty where that is not plain to see."""
+    """The bytes of the longest text in every name or path that the glob matches; empty if that is not easy to tell."""
     if any(special in glob for special in "[{\\"):
         return b""
     return max(_RUNS.split(glob), key=len).encode("utf-8", "surrogateescape")
 
 
 def translate(glob: str, *, ignore_case: bool = False) -> bytes:
-    """The RE2 pattern (LATIN1) of a whole base name, or of a whole path where the glob holds a `/`. Raises GlobError."""
+    """The RE2 pattern (LATIN1) of a whole base name, or of a whole path if the glob holds a `/`. Raises GlobError."""
     spelled = either_case if ignore_case else _escaped
     if "\0" in glob:  # the separator of a block of names
         raise GlobError("it holds a NUL character, which no file name does")
@@ -192,7 +200,7 @@ def translate(glob: str, *, ignore_case: bool = False) -> bytes:
 
 
 def folder_of(glob: str) -> str:
-    """A glob of the folder, with its `/`, in which whatever `glob` matches lies; `**` where that is not plain to see."""
+    """A glob of the folder (with its `/`) that holds every match of `glob`; `**` if that is not easy to tell."""
     folder, slash, name = glob.rpartition("/")
     if "**" in name or any(character in glob for character in "[{\\"):  # these may stand for a slash, or hide one
         return "**"
@@ -200,7 +208,7 @@ def folder_of(glob: str) -> str:
 
 
 def either_case(character: str) -> bytes:
-    """Not left to RE2, which would fold the single bytes of a character in LATIN1."""
+    """A pattern of a character in either case. RE2's own folding would fold single bytes in LATIN1."""
     forms = dict.fromkeys((character, character.lower(), character.upper(), character.title()))
     return b"(?:" + b"|".join(map(_escaped, forms)) + b")"
 
@@ -210,8 +218,10 @@ def _escaped(character: str) -> bytes:
 
 
 class Chosen:
-    """Which files a list of globs leaves, with ripgrep's --glob rules: the last glob that matches a path decides, `!` before it
-    leaves out. Where some glob takes in, what none matches is out. A folder that is left out takes all below it along.
+    """The files that a list of globs keeps, by ripgrep's --glob rules.
+
+    The last glob that matches a path decides; a leading `!` leaves the path out. If any glob has no `!`, paths that no
+    glob matches are out. A folder that is left out takes everything below it with it.
     """
 
     def __init__(self, globs: tuple[str, ...], folder: bytes) -> None:
@@ -229,7 +239,7 @@ class Chosen:
         return not self._some_take_in if verdict is None else verdict
 
     def asks_for_hidden(self, path: bytes) -> bool:
-        """Whether one of the globs names the hidden part of a path: see `names_hidden`."""
+        """True if one of the globs names the hidden part of a path: see `names_hidden`."""
         return any(rule.names_hidden and self._matches(rule, path, is_folder=False) for rule in self._rules)
 
     def _enters(self, folder: bytes) -> bool:
@@ -263,7 +273,7 @@ class _Rule(NamedTuple):
     takes_in: bool
     folders_only: bool
     is_anchored: bool
-    """Whether it is about the whole path: it holds a slash that is not at its end."""
+    """True if it is about the whole path: it holds a slash that is not at its end."""
     names_hidden: bool
     matcher: Any
 
@@ -285,7 +295,7 @@ def _rule(glob: str) -> _Rule:
 
 
 def _set(body: str, spelled: Callable[[str], bytes], *, ignore_case: bool) -> bytes:
-    flag = b"i" if ignore_case else b""  # for ASCII, which RE2 folds right in LATIN1
+    flag = b"i" if ignore_case else b""  # only for ASCII, which RE2 folds correctly in LATIN1
     negated = body[:1] in {"!", "^"}
     body = body[1:] if negated else body
     alternatives: list[bytes] = []

@@ -1,6 +1,6 @@
-"""A pattern's tree spelled for grep.
+"""Spells a pattern's tree for grep.
 
-Invariant: every line that the tree matches is matched by the spelling, and some more may be.
+Invariant: the spelling matches every line that the tree matches, and maybe more.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ctxd.indexer.patterns.characters import Ranges
 
 EXPRESSION_BYTES_MAX = 100_000  # Linux takes 131,071 bytes in one argument
-COUNT_MAX = 16  # grep copies what is repeated; from here on any number of times will do
-CHARACTERS_MAX = 8  # beyond ASCII, spelled one by one in a class: the Kelvin sign beside k
+COUNT_MAX = 16  # grep copies a repeated part; a larger count is spelled as 16, or as any number of times
+CHARACTERS_MAX = 8  # non-ASCII characters of a class that are spelled one by one: the Kelvin sign beside k
 
 _BEYOND_ASCII = b"[\x80-\xff]"
 _SPECIAL = frozenset(rb"\.+*?()|[{^$")
@@ -25,7 +25,7 @@ class _Inexpressible(Exception):  # noqa: N818  # caught below
 
 
 def arguments_of(tree: Node) -> list[bytes] | None:
-    """The arguments that make grep find every plain file in which `tree` matches; None where there are none."""
+    """The arguments with which grep finds every plain file in which `tree` matches; None if grep cannot do it."""
     try:
         if isinstance(tree, Text):
             kind, expression = b"--fixed-strings", tree.text.encode()
@@ -56,10 +56,10 @@ def _spelled(node: Node) -> bytes:
             if most == 0:
                 return b""
             if most is None and isinstance(inner, Chars) and _reaches_beyond_ascii(inner.ranges):
-                # A run of characters is a run of their bytes.
+                # Grep sees a run of characters as a run of bytes.
                 return _class(_ascii(inner.ranges), more=b"\x80-\xff") + _counts(least, most)
             return b"(" + _spelled(inner) + b")" + _counts(least, most)
-    raise _Inexpressible  # what was added to the syntax since
+    raise _Inexpressible  # a node that was added to the syntax later
 
 
 def _counts(least: int, most: int | None) -> bytes:
@@ -82,7 +82,7 @@ def _character(ranges: Ranges) -> bytes:
         else:
             options.append(_BEYOND_ASCII + b"{2,4}")
     if not options:
-        raise _Inexpressible  # it matches nothing, which an expression cannot say
+        raise _Inexpressible  # the set matches nothing, and grep has no expression for that
     return options[0] if len(options) == 1 and members else b"(" + b"|".join(options) + b")"
 
 
@@ -97,13 +97,13 @@ def _ascii(ranges: Ranges) -> set[int]:
 
 
 def _class(members: set[int], *, more: bytes = b"") -> bytes:
-    """A bracket expression, in which nothing can be escaped: what is special there goes where it is not."""
+    """A bracket expression. It knows no escapes: a special character stands where it is not special."""
     if len(members) == 1 and not more:
         return _byte(*members)
     ordinary = sorted(members - set(b"]^-["))
     body = (b"]" if 0x5D in members else b"") + b"".join(_runs(ordinary)) + more + (b"[" if 0x5B in members else b"")
     if 0x5E in members:
-        if not body:  # `^` and `-`, whose order would negate
+        if not body:  # only `^` and perhaps `-`: a `^` in front would negate
             return b"[-^]"
         body += b"^"
     return b"[" + body + (b"-" if 0x2D in members else b"") + b"]"

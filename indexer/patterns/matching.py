@@ -1,7 +1,7 @@
-"""Matching lines with Python's `re`, which backtracks: the only engine at hand for look-around and back-references.
+"""Matches lines with Python's `re`, which backtracks: the only engine at hand for look-around and back-references.
 
-Invariant: a job is run by a worker process (worker.py), never by the daemon. `re` looks for signals while it matches, so a line
-that takes too long is given up and the next one begins; where that fails, the process is killed from outside.
+Invariant: a worker process (worker.py) runs a job, never the daemon. `re` looks for signals while it matches, so a job
+can give up a line that takes too long and go on with the next one. If that fails, the daemon kills the process.
 """
 
 from __future__ import annotations
@@ -19,35 +19,36 @@ if TYPE_CHECKING:
     Spans = list[tuple[int, int]]
 
 COMPILE_SECONDS = 2.0
-JOB_SECONDS = 1.0  # at most: who cancels a call does not keep a process busy for long
+JOB_SECONDS = 1.0  # at most, so that a cancelled call does not keep a process busy for long
 _AGAIN_SECONDS = 0.1
-_TICK_SECONDS = 0.02  # of processor time, between two looks at the clock
+_TICK_SECONDS = 0.02  # processor time between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
     found: list[tuple[int, list[Spans]]]
-    """For each matching line its number in the job, and its matches: byte offsets of each and of its groups, (-1, -1) for none."""
+    """For each matching line its number in the job, and its matches: byte offsets of each match and of its groups,
+    (-1, -1) for none."""
     undecided: list[int]
-    """Numbers of the lines that took too long: what was found in one is true, there may be more."""
+    """Numbers of the lines that took too long: the matches found in them are true, but there may be more."""
     looked_at: int
-    """How many of the lines; the rest was not begun. 0 where the pattern takes too long to compile."""
+    """How many lines were begun. 0 if the pattern takes too long to compile."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchJob:
     pattern: str
-    """For `re`, and for a text that is one line."""
+    """Spelled for `re`, to match in a text of one line."""
     lines: list[bytes]
     """UTF-8."""
     line_seconds: float
-    """When a line is given up."""
+    """After this time a line is given up."""
     job_seconds: float
-    """When no other line is begun."""
+    """After this time no other line is begun."""
     matches_max: int = 1
-    """Matches of one line."""
+    """The limit for one line."""
     after: tuple[int, int] | None = None
-    """The match after which to go on in the only line, in bytes."""
+    """The match (in bytes) after which to go on; only for a job of one line."""
     tries: ClassVar[int] = 1
 
     @property
@@ -82,11 +83,11 @@ class MatchJob:
         return MatchResult(found, undecided, len(self.lines))
 
     def failed(self, _reason: str) -> MatchResult:
-        """The result where the process ended: any of the lines may be to blame."""
+        """The result if the process ended: any of the lines may be the cause, so all are undecided."""
         return MatchResult([], list(range(len(self.lines))), len(self.lines))
 
     def _find(self, pattern: re.Pattern[str], line: bytes, matches: list[Spans]) -> None:
-        """Put the matches on `matches` as they are found; none overlap, and as in ripgrep no empty one stands where another just ended."""
+        """Append each match to `matches` once found. None overlap; as in ripgrep, none is empty where another ended."""
         text = line.decode()
         offsets = _ByteOffsets(text)
         position, previous_end = 0, -1
@@ -107,7 +108,7 @@ class MatchJob:
 
 
 class _ByteOffsets:
-    """From offsets in characters to offsets in bytes, cheap where one is near the one before."""
+    """Turns offsets in characters into offsets in bytes; cheap if an offset is near the one before."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -130,13 +131,13 @@ class _TooLongError(Exception):
 
 
 class _Clock:
-    """In a `with`: raises _TooLongError in what still runs at `ends_at`, soon after."""
+    """In a `with` block: raises _TooLongError in code that still runs soon after `ends_at`."""
 
     def __init__(self) -> None:
         self.ends_at = math.inf
 
     def __enter__(self) -> Self:
-        # Not the real-time alarm: that one is the worker's last resort. Whatever runs away takes processor time.
+        # Not the real-time alarm: the worker needs it as its last resort. A runaway match takes processor time.
         signal.signal(signal.SIGPROF, self._look)
         signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
         return self
@@ -146,5 +147,5 @@ class _Clock:
 
     def _look(self, _number: int, _frame: object) -> None:
         if (now := time.monotonic()) > self.ends_at:
-            self.ends_at = now + _AGAIN_SECONDS  # a destructor in which it was raised would swallow it
+            self.ends_at = now + _AGAIN_SECONDS  # raise again: a destructor swallows an exception raised in it
             raise _TooLongError

@@ -1,8 +1,8 @@
-"""A compiled query: finds matching lines of canonical text, and knows what to ask the trigram index and ripgrep for.
+"""A compiled query. It finds matching lines of canonical text, and knows what to ask the trigram index and ripgrep.
 
-Invariant: which lines match depends on the syntax tree alone, not on the engine that happens to look. Python's `re` never
-looks in this process: it can hang on a user's pattern with the GIL held, where RE2 takes linear time without it. What RE2 cannot
-do, a BacktrackingPattern has done elsewhere.
+Invariant: the matching lines depend on the syntax tree alone, not on the engine. Python's `re` never runs in this
+process: it can hang on a user's pattern and hold the GIL, while RE2 takes linear time and releases it. A
+BacktrackingPattern sends the work that RE2 cannot do to another process.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 __all__ = ["BacktrackingPattern", "OutOfTime", "Pattern", "PatternError", "Worker", "compile_pattern"]
 
 RG_PATTERN_BYTES_MAX = 100_000  # Linux takes 131,071 bytes in one argument
-UTF8_COST_MAX = 16_000  # RE2 takes 50 ms to compile it, with the GIL held: all else stands still meanwhile
-LINE_SHARE = 1 / 8  # of the time left is what one line may take: some lines that run away leave time for all others
-JOB_SHARE = 1 / 2  # and what one job may take: it is back before the time is up, or nothing of it would count
-MATCHES_AT_ONCE = 1_000  # of one line: about what an answer shows
-ANY_CASE_CHARS_MAX = 20_000  # of a literal: RE2 takes 0.1 s to compile it
+UTF8_COST_MAX = 16_000  # RE2 compiles it in 50 ms and holds the GIL: everything else waits
+LINE_SHARE = 1 / 8  # of the time left, for one line: some runaway lines leave time for the others
+JOB_SHARE = 1 / 2  # of the time left, for one job: a job that returns too late counts for nothing
+MATCHES_AT_ONCE = 1_000  # of one line: about as many as an answer shows
+ANY_CASE_CHARS_MAX = 20_000  # of a literal: RE2 compiles it in 0.1 s
 
 
 class OutOfTime(Exception):  # noqa: N818  # a state of the search
-    """Nobody waits any longer, and the line that starts at offset `line_start` and all after it were not looked at."""
+    """Nobody waits any longer. The line that starts at offset `line_start` and all later ones were not looked at."""
 
     def __init__(self, line_start: int) -> None:
         super().__init__(line_start)
@@ -59,12 +59,12 @@ class Worker:
     """Another process that matches lines for one query."""
 
     run: Callable[[MatchJob], MatchResult | None]
-    """None where nobody waits for the result any longer."""
+    """Returns None if nobody waits for the result any longer."""
     seconds_left: Callable[[], float]
 
 
 def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool, worker: Worker | None = None) -> Pattern:
-    """The pattern of a user's query; a literal where not `is_regex`. Raises PatternError.
+    """The pattern of a user's query; a literal if not `is_regex`. Raises PatternError.
 
     Without a `worker`, look-around, back-references and atomic groups are errors.
     """
@@ -78,7 +78,10 @@ def compile_pattern(query: str, *, is_regex: bool, case_sensitive: bool, worker:
 
 
 def literal_search(text: str, *, case_sensitive: bool) -> Callable[[bytes, int], Spans]:
-    """What finds a literal in canonical text from an offset on; unlike a Pattern's it may have several lines. Raises PatternError."""
+    """A function that finds a literal in canonical text from an offset on. The literal may have several lines.
+
+    Raises PatternError.
+    """
     if case_sensitive:
         return _finder(text.encode())
     if len(text) > ANY_CASE_CHARS_MAX:
@@ -91,7 +94,7 @@ class Pattern:
     """Safe to share between threads. All offsets are in bytes."""
 
     undecided = 0
-    """Lines of which it is not known whether, or where all, they match: only a BacktrackingPattern has some."""
+    """The number of lines that took too long, so that matches may be missing. Only a BacktrackingPattern has some."""
 
     def __init__(self, syntax: Syntax) -> None:
         self._tree = syntax.tree
@@ -99,15 +102,16 @@ class Pattern:
         """The name of each group, None for one without."""
         self._has_boundaries = has_boundaries(syntax.tree)
         self._is_costly = cost(syntax.tree) > UTF8_COST_MAX
-        r"""As UTF-8; `\w{20}` is. Over codes of characters, which word boundaries need as well, or over ASCII, it is not."""
+        r"""True if it costs too much over UTF-8, as `\w{20}` does. Then a BoundarySearch, which is cheap, searches the
+        lines that are not ASCII."""
         self.trigrams = trigrams.plan(syntax.tree)
         self._required = _required_text(syntax.tree).encode()
-        """Every match holds it: most files that the index names for a regular expression lack it."""
+        """Text that every match holds. Most files that the index names for a regular expression lack it."""
 
     def line_matches(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
-        """Each matching line of canonical `text` from `start` (a line start) on, and its first match.
+        """Each matching line of canonical `text` from `start` (a line start) on, and its first match. Lazy.
 
-        Yields (line_start, line_end, match_start, match_end), the line without its newline. Lazy.
+        Yields (line_start, line_end, match_start, match_end); the line excludes its newline.
         """
         first_required = text.find(self._required, start)
         if first_required < 0:
@@ -133,7 +137,7 @@ class Pattern:
             position = line_end + 1
 
     def search(self, text: bytes) -> bool:
-        """Whether any line of canonical `text` matches."""
+        """True if any line of canonical `text` matches."""
         return next(self.line_matches(text), None) is not None
 
     def matches_in_line(self, line: bytes) -> Iterator[tuple[int, int]]:
@@ -141,7 +145,7 @@ class Pattern:
         return (spans[0] for spans in self._spans_in_line(line))
 
     def occurrences(self, text: bytes) -> Iterator[tuple[int, Spans]]:
-        """Every match in canonical `text`: the offset of its line, and where in the line it and its groups are. Lazy."""
+        """Every match in canonical `text`: the offset of its line, its span in the line, its groups' spans. Lazy."""
         for line_start, line_end, _, _ in self.line_matches(text):
             for spans in self._spans_in_line(text[line_start:line_end], captures=bool(self.group_names)):
                 yield line_start, spans
@@ -162,7 +166,7 @@ class Pattern:
             position = last if first < last else _next_char(line, last)
 
     def groups(self, line: bytes) -> tuple[list[str | None], dict[str, str | None]]:
-        """Text of the groups and of the named groups of the first match in `line`; None for a group that took no part."""
+        """Texts of the groups and named groups of the first match in `line`; None for a group that took no part."""
         if not self.group_names:
             return [], {}
         spans = self._search_line(line, captures=True)(line, 0)
@@ -170,28 +174,30 @@ class Pattern:
 
     @cached_property
     def rg_narrowing_arguments(self) -> list[str] | None:
-        r"""Arguments with which ripgrep names every plain file that matches, and maybe others; None where it cannot.
+        r"""Arguments with which ripgrep names every plain file that matches, and maybe others; None if it cannot.
 
-        Without word boundaries: ripgrep's Unicode may be of another year, and version 13 finds no `\b^` after an empty line.
+        Leaves word boundaries out: ripgrep may have another Unicode version, and its version 13 finds no `\b^` after an
+        empty line.
         """
-        # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL. Version 13 finds no `$^`, which every empty line matches.
+        # rg --crlf refuses a `\r` in a pattern, and no argument can hold a NUL. Every empty line matches `$^`, but
+        # version 13 does not find it.
         if _names_any_of(self._tree, "\r\0") or self._is_costly or _asks_for_start_after_end(self._tree):
             return None
         if isinstance(self._tree, Text):
             arguments = ["--fixed-strings", "--case-sensitive", f"--regexp={self._tree.text}"]
         else:
-            # rg refuses above 10 MB what is within our own bounds.
+            # By default rg refuses a program above 10 MB, which a pattern within our own bounds may need.
             regexp = spelled(self._tree, one_of_utf8, boundaries=NO_BOUNDARIES)
             arguments = ["--case-sensitive", "--regex-size-limit=1G", f"--regexp={regexp}"]
         return arguments if len(arguments[-1].encode()) <= RG_PATTERN_BYTES_MAX else None
 
     @cached_property
     def grep_arguments(self) -> list[bytes] | None:
-        """Arguments with which grep names every plain file that matches, and maybe others; None where it cannot."""
+        """Arguments with which grep names every plain file that matches, and maybe others; None if it cannot."""
         return grep_spelling.arguments_of(self._tree)
 
     def _search_lines_of(self, text: bytes) -> tuple[Callable[[bytes, int], Spans], bool]:
-        """What finds the next match, and whether it is one: otherwise each line found must be searched by itself."""
+        """A function that finds the next match, and True if it is exact. If not, search each line found by itself."""
         if isinstance(self._tree, Text):
             return self._literal, True
         if text.isascii():
@@ -242,8 +248,8 @@ class Pattern:
 class BacktrackingPattern(Pattern):
     """A pattern with look-around, back-references or atomic groups.
 
-    As a Pattern it is one without them that finds every line it matches, and others; a worker decides these lines. For one query
-    in one thread: `undecided` counts the lines that took too long.
+    Its Pattern part leaves these out and finds every line that may match; a worker decides about these lines. For one
+    query in one thread: `undecided` counts the lines that took too long.
     """
 
     def __init__(self, syntax: Syntax, worker: Worker) -> None:
@@ -253,10 +259,10 @@ class BacktrackingPattern(Pattern):
         self._whole_tree = syntax.tree
         self._worker = worker
         self._first_matches: dict[bytes, Spans] = {}
-        """Of the lines decided last."""
+        """First matches of the lines decided last."""
 
     def line_matches(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
-        """As Pattern has it; raises OutOfTime."""
+        """As in Pattern; raises OutOfTime."""
         lines = [(line_start, line_end) for line_start, line_end, _, _ in super().line_matches(text, start)]
         while lines:
             raw = [text[line_start:line_end] for line_start, line_end in lines]
@@ -270,11 +276,11 @@ class BacktrackingPattern(Pattern):
             del lines[: result.looked_at]
 
     def matches_in_line(self, line: bytes) -> Iterator[tuple[int, int]]:
-        """As Pattern has it; fewer where it takes too long."""
+        """As in Pattern; fewer if it takes too long."""
         return (spans[0] for spans in self._spans_after(line, None))
 
     def occurrences(self, text: bytes) -> Iterator[tuple[int, Spans]]:
-        """As Pattern has it; fewer where it takes too long. Raises OutOfTime."""
+        """As in Pattern; fewer if it takes too long. Raises OutOfTime."""
         lines = [(line_start, line_end) for line_start, line_end, _, _ in super().line_matches(text)]
         while lines:
             raw = [text[line_start:line_end] for line_start, line_end in lines]
@@ -298,7 +304,7 @@ class BacktrackingPattern(Pattern):
             after = found[-1][0]
 
     def groups(self, line: bytes) -> tuple[list[str | None], dict[str, str | None]]:
-        """As Pattern has it."""
+        """As in Pattern."""
         if not self.group_names:
             return [], {}
         if line not in self._first_matches:
@@ -348,7 +354,7 @@ def _every_line(_text: bytes, position: int) -> Spans:
 def _group_texts(
     line: bytes, spans: Spans, names: tuple[str | None, ...]
 ) -> tuple[list[str | None], dict[str, str | None]]:
-    """What Pattern.groups returns, of a match's spans; nothing of none."""
+    """The result of Pattern.groups for the spans of a match; empty without a match."""
     if not spans:
         return [], {}
     texts = [None if first < 0 else line[first:last].decode() for first, last in spans[1:]]
@@ -363,7 +369,7 @@ def _compiled(pattern: str) -> Callable[[bytes, int], Spans]:
 
 
 def _required_text(node: Node) -> str:
-    """The longest text known to be in every match; the empty one is."""
+    """The longest text known to be in every match; may be empty."""
     match node:
         case Text(text):
             return text
@@ -384,7 +390,7 @@ def _next_char(line: bytes, at: int) -> int:
 
 
 def _names_any_of(node: Node, chars: str) -> bool:
-    """Whether some part of `node` can match nothing but `chars`."""
+    """True if some part of `node` can only match `chars`."""
     match node:
         case Text(text):
             return any(char in text for char in chars)
@@ -398,12 +404,12 @@ def _names_any_of(node: Node, chars: str) -> bool:
 
 
 def _asks_for_start_after_end(node: Node) -> bool:
-    """Whether a `^` may stand, in one match, after a `$`."""
+    """True if a `^` may stand after a `$` in one match."""
     return _anchors_of(node, after_end=False)[1]
 
 
 def _anchors_of(node: Node, *, after_end: bool) -> tuple[bool, bool]:
-    """Whether there is a `$` in or before `node`, and whether a `^` in it comes after one."""
+    """(a `$` stands in or before `node`, a `^` in `node` stands after a `$`)."""
     match node:
         case Assertion(kind):
             return after_end or kind == "$", after_end and kind == "^"
@@ -417,7 +423,7 @@ def _anchors_of(node: Node, *, after_end: bool) -> tuple[bool, bool]:
             each = [_anchors_of(option, after_end=after_end) for option in options]
             return any(one for one, _ in each), any(one for _, one in each)
         case Repeat(inner, _, most, _) if most != 1:
-            # The second time comes after the first.
+            # The second repetition stands after the first.
             once, _ = _anchors_of(inner, after_end=after_end)
             return _anchors_of(inner, after_end=once)
         case Group(inner, _) | Repeat(inner, _, _, _):

@@ -1,7 +1,7 @@
-"""A syntax tree in words that RE2 and Rust's regex (ripgrep) both know, or in those of Python's `re`.
+"""Spells a syntax tree so that both RE2 and Rust's regex (ripgrep) read it, or for Python's `re`.
 
-Invariant: classes are explicit ranges and there are no flags, so that all read the same set of characters. The word
-boundary is the one thing they read differently: RE2's is ASCII (see word_boundaries.py).
+Invariant: classes are explicit ranges and there are no flags, so that all engines read the same set of characters. They
+differ only about word boundaries: RE2's is ASCII (see word_boundaries.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOTHING = r"[^\x{0}-\x{10FFFF}]"  # only for RE2: Rust refuses an empty class
 
 BOUNDARIES = {"b": r"\b", "B": r"\B"}
 NO_BOUNDARIES = {"b": "", "B": ""}
-"""Every line that matches still does."""
+"""Without boundaries every line that matches still does."""
 
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 
@@ -44,9 +44,9 @@ def spelled(
     captures: bool = False,
     boundaries: Mapping[str, str] = BOUNDARIES,
 ) -> str:
-    """`node` as a pattern for multi-line mode, each set of characters written by `one_of`, each word boundary as given.
+    """`node` as a pattern for multi-line mode. `one_of` writes each set of characters, `boundaries` each word boundary.
 
-    With Look, BackReference and Atomic in it, it is for Python's `re` only.
+    A tree with Look, BackReference or Atomic is for Python's `re` only.
     """
 
     def write(node: Node) -> str:
@@ -71,7 +71,7 @@ def spelled(
                 sign = "!" if negative else "="
                 if not behind:
                     return f"(?{sign}{write(inner)})"
-                # `re` wants one length of all that a look-behind looks for, the dialect one of each option.
+                # `re` demands one length for the whole look-behind, the dialect one for each option: split the options.
                 options = inner.options if isinstance(inner, Choice) else (inner,)
                 looks = [f"(?<{sign}{write(option)})" for option in options]
                 return "".join(looks) if negative else f"(?:{'|'.join(looks)})"
@@ -84,9 +84,10 @@ def spelled(
 
 
 def spelled_for_re(node: Node, *, is_ascii: bool) -> str:
-    r"""`node` for Python's `re` and a text that is one line, ASCII or not.
+    r"""`node` for Python's `re` and a text of one line, ASCII or not.
 
-    `\b` as what it means: the `\B` of Pythons before 3.14 does not match in an empty text, and their idea of a word differs.
+    Spells `\b` out with look-around: `re` has another idea of a word, and its `\B` does not match in an empty text
+    before Python 3.14.
     """
     one_of = _one_of_re_ascii if is_ascii else _one_of_re
     word = one_of(characters.word())
@@ -108,7 +109,7 @@ def _one_of_re_ascii(ranges: Ranges) -> str:
     return _one_of_re(characters.restrict_to_ascii(ranges) or _NO_CHARACTER)
 
 
-_NO_CHARACTER = ((0xD800, 0xD800),)  # half a character: in no text; one character long, as a look-behind wants it
+_NO_CHARACTER = ((0xD800, 0xD800),)  # a surrogate is in no text; it is one character long, as a look-behind needs
 
 
 def _code_point(code_point: int) -> str:
@@ -121,7 +122,7 @@ def one_of_utf8(ranges: Ranges) -> str:
 
 
 def one_of_ascii(ranges: Ranges) -> str:
-    """`ranges` where the text is known to be ASCII: a much smaller program, and RE2 finds caseless prefixes faster."""
+    """`ranges` for a text known to be ASCII: a much smaller program, and RE2 finds caseless prefixes faster."""
     within = characters.restrict_to_ascii(ranges)
     return one_of_utf8(within) if within else NOTHING
 

@@ -1,7 +1,7 @@
-"""The syntax tree of a pattern, in which nothing is left to a backend's taste.
+"""The syntax tree of a pattern. It leaves nothing for an engine to decide.
 
-Invariant: case, flags and Unicode are resolved into sets of characters, so that a tree means the same however it is
-spelled; no node matches a newline; no tree is larger than what RE2 is given memory for.
+Invariant: case, flags and Unicode are resolved into sets of characters, so that a tree means the same for every engine;
+no node matches a newline; no tree needs more memory than RE2 is given.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ctxd.indexer.patterns.characters import Ranges
 
 REPETITIONS_MAX = 1000  # RE2's own limit, for a count and for the product of nested counts
-COST_MAX = 160_000  # of `cost` over ASCII; compiles in 0.1 s and fits into engine.RE2_BYTES_MAX
+COST_MAX = 160_000  # the largest `cost` over ASCII; it compiles in 0.1 s and fits into engine.RE2_BYTES_MAX
 
 TOO_LARGE = "the pattern is too large: shorten it, or repeat fewer times"
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be searched for; `position` is the offset in characters of what is wrong."""
+    """A pattern that cannot be searched for; `position` is the offset of the error, in characters."""
 
     def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """All parts, one after the other; no parts match the empty text."""
+    """All parts, one after the other. Without parts it matches the empty text."""
 
     parts: tuple[Node, ...]
 
@@ -68,7 +68,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A capturing group; they count from 1 in the order of their opening parentheses."""
+    """A capturing group. Groups count from 1 in the order of their opening parentheses."""
 
     node: Node
     name: str | None
@@ -83,7 +83,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A place before which (`behind`) or after which `node` matches, or does not (`negative`)."""
+    """A place where `node` matches right after it, or right before it (`behind`). With `negative` it must not match."""
 
     node: Node
     behind: bool
@@ -92,7 +92,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class BackReference:
-    """The text that a group matched last; there is no match where it took no part."""
+    """The text that a group matched last. If the group took no part in the match, this does not match."""
 
     group: int
     ignore_case: bool
@@ -100,7 +100,7 @@ class BackReference:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """What `node` matches first, for good."""
+    """The first match of `node`; no other one is tried."""
 
     node: Node
 
@@ -110,8 +110,9 @@ Node = Text | Chars | Sequence | Choice | Repeat | Group | Assertion | Look | Ba
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """A parsed pattern: the tree, the name (or None) of each capturing group, and whether there is a Look, BackReference or
-    Atomic in it, for which only an engine that backtracks will do.
+    """A parsed pattern: the tree, and the name (or None) of each capturing group.
+
+    `backtracks` is True if the tree holds a Look, BackReference or Atomic, which need an engine that backtracks.
     """
 
     tree: Node
@@ -120,7 +121,7 @@ class Syntax:
 
 
 def regular(node: Node) -> Node:
-    """A tree without Look, BackReference and Atomic that matches in every line in which `node` does, and maybe in others."""
+    """A tree without Look, BackReference and Atomic. It matches every line that `node` matches, and maybe others."""
     match node:
         case Look():
             return Sequence(())
@@ -148,7 +149,7 @@ def check_cost(tree: Node) -> None:
 
 
 def cost(tree: Node, ranges_cost: Callable[[Ranges], int] = len) -> int:
-    """About half the instructions RE2 needs for a tree; raises PatternError where counts multiply to too much."""
+    """About half the instructions RE2 needs for a tree. Raises PatternError if counts multiply to too much."""
 
     def of(node: Node, times: int) -> int:
         match node:
@@ -186,7 +187,7 @@ def newline_error(position: int) -> PatternError:
 
 
 def one_of(ranges: Ranges, position: int) -> Node:
-    """The node for one character of `ranges`, less the newline; a user wrote it at `position`."""
+    """The node for one character of `ranges`, which a user wrote at `position`; never a newline. Raises PatternError."""
     searchable = characters.without_newline(ranges)
     if not searchable:
         if ranges:
@@ -197,7 +198,7 @@ def one_of(ranges: Ranges, position: int) -> Node:
 
 
 def sequence(parts: list[Node]) -> Node:
-    """Parts in a row, with neighbouring texts joined."""
+    """The sequence of `parts`, with neighbouring texts joined."""
     joined: list[Node] = []
     run: list[str] = []
     for part in parts:

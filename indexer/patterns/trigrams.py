@@ -1,8 +1,8 @@
-"""The trigrams that any text with a match must hold, as a query for the trigram index.
+"""Plans the query for the trigram index: the trigrams that every text with a match must hold.
 
-After Russ Cox, "Regular Expression Matching with a Trigram Index" (2012), over the bytes of canonical text folded the way
-the index folds them. Invariant: a chunk of text that holds a match satisfies the query; the query may be satisfied by
-more, never by less. All bounds below only make a query wider.
+After Russ Cox, "Regular Expression Matching with a Trigram Index" (2012), over the bytes of canonical text, folded as
+the index folds them. Invariant: every chunk of text that holds a match satisfies the query; other chunks may satisfy it,
+too. All bounds below only make a query wider.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from ctxd.indexer.patterns.characters import Ranges
 
-STRINGS_MAX = 100  # alternatives followed side by side, such as two digits; beyond, they are turned into trigrams
-SEAM_MAX = 260  # alternatives where two parts meet: a letter and a digit
-CLASS_CHARS_MAX = 64  # a larger class is any character
-CONJUNCTION_MAX = 64  # trigrams of one conjunction: the index asks for the few rarest
-TRIGRAMS_MAX = 1000  # of a whole query, beyond which the index does not pay
-SEQUENCE_MAX = 250  # parts of one sequence looked at: one takes up to a millisecond
-OPTIONS_MAX = 300  # more words than this have more than TRIGRAMS_MAX
+STRINGS_MAX = 100  # alternatives kept as strings, such as two digits; more are turned into trigrams
+SEAM_MAX = 260  # alternatives where two parts meet, such as a letter and a digit
+CLASS_CHARS_MAX = 64  # a larger class counts as any character
+CONJUNCTION_MAX = 64  # trigrams of one conjunction; a search asks only for the few rarest
+TRIGRAMS_MAX = 1000  # of a whole query; with more of them the index does not pay
+SEQUENCE_MAX = 250  # parts of a sequence that are looked at: one takes up to a millisecond
+OPTIONS_MAX = 300  # more words than this have more than TRIGRAMS_MAX trigrams
 
 _FOLDED = bytes(
     byte + 0x20 if 0x41 <= byte <= 0x5A or (0xC0 <= byte <= 0xDE and byte != 0xD7) else byte for byte in range(256)
@@ -70,12 +70,12 @@ NOTHING = AnyOf(())
 
 
 def fold(data: bytes) -> bytes:
-    """`data` as the index compares it: FTS5's trigram tokenizer over Latin-1, A-Z and À-Þ as their small letters."""
+    """`data` as the index compares it: FTS5's trigram tokenizer over Latin-1 turns A-Z and À-Þ into small letters."""
     return data.translate(_FOLDED)
 
 
 def plan(tree: Node) -> TrigramQuery:
-    """What the index can be asked for on behalf of `tree`."""
+    """The query that the index can answer for `tree`."""
     query = _plan(tree).required()
     parts = sorted(query.parts, key=_count) if isinstance(query, AllOf) else [query]
     total = 0
@@ -85,9 +85,9 @@ def plan(tree: Node) -> TrigramQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Matches:
-    """What is known of the texts that a node matches.
+    """The facts known about the texts that a node matches.
 
-    Exact: the matched text is one of `prefixes` (and `suffixes` is the same set). Otherwise it starts with one of
+    If `exact`, the matched text is one of `prefixes` (and `suffixes` is the same set). Otherwise it starts with one of
     `prefixes`, ends with one of `suffixes`, and satisfies `query`.
     """
 
@@ -120,7 +120,7 @@ def _plan(node: Node) -> _Matches:
         case Group(inner, _) | Atomic(inner):
             return _plan(inner)
         case Look(inner, _, negative):
-            # What stands there stands in the same line, but beside what the pattern matches, not in it.
+            # The text it looks at is in the same line, but beside the match, not in it.
             return _exactly([b""]) if negative else _Matches(_EMPTY, _EMPTY, _plan(inner).required(), exact=False)
         case BackReference():
             return _UNKNOWN
@@ -150,14 +150,14 @@ def _plan_repeat(inner: Node, least: int, most: int | None) -> _Matches:
     several = reduce(_then, [planned] * copies)
     if most == copies:
         return several
-    # More may follow in between: what it starts and ends with stays true.
+    # More copies may stand in between: the start and the end stay the same.
     return _Matches(several.prefixes, several.suffixes, several.required(), exact=False)
 
 
 def _then(left: _Matches, right: _Matches) -> _Matches:
     if left.exact and right.exact and len(left.prefixes) * len(right.prefixes) <= STRINGS_MAX:
         both = _exactly(a + b for a in left.prefixes for b in right.prefixes)
-        # Several long strings would multiply with every letter that has case variants of more than one byte.
+        # Several long strings would multiply with every letter that has a case variant of more than one byte.
         if len(both.prefixes) == 1 or min(map(len, both.prefixes)) <= 3:
             return both
         return _Matches(
@@ -173,7 +173,7 @@ def _then(left: _Matches, right: _Matches) -> _Matches:
 
 
 def _across(suffixes: frozenset[bytes], prefixes: frozenset[bytes]) -> TrigramQuery:
-    """The trigrams across the seam of two parts: two bytes on either side hold them all."""
+    """The trigrams across the seam of two parts: they lie within two bytes on either side."""
     last, first = _cut(suffixes, slice(-2, None)), _cut(prefixes, slice(2))
     if whole := _joined([(last, first)]):
         return _holding_any(whole)
@@ -182,7 +182,7 @@ def _across(suffixes: frozenset[bytes], prefixes: frozenset[bytes]) -> TrigramQu
 
 
 def _joined(pairs: Iterable[tuple[frozenset[bytes], frozenset[bytes]]]) -> frozenset[bytes]:
-    """All strings of the first of `pairs` that makes few enough; none where each makes too many."""
+    """All strings of the first of `pairs` that makes few enough; none if every pair makes too many."""
     few = (pair for pair in pairs if len(pair[0]) * len(pair[1]) <= SEAM_MAX)
     left, right = next(few, (frozenset(), frozenset()))
     return frozenset(a + b for a in left for b in right)
@@ -202,7 +202,7 @@ def _either(options: list[_Matches]) -> _Matches:
 
 
 def _cut(strings: frozenset[bytes], end: slice) -> frozenset[bytes]:
-    """At most two bytes at one end of each string; fewer where there would be too many."""
+    """At most two bytes at one end of each string; fewer bytes if there would be too many strings."""
     cut = frozenset(string[end] for string in strings)
     if len(cut) > STRINGS_MAX:
         cut = frozenset(string[:1] if end.start is None else string[-1:] for string in cut)
@@ -214,7 +214,7 @@ def _holding_any(strings: Iterable[bytes]) -> TrigramQuery:
 
 
 def _holding(string: bytes) -> TrigramQuery:
-    """All trigrams of `string`, or, of a long one, some from all over it."""
+    """All trigrams of `string`; if it is long, some from all over it."""
     count = max(len(string) - 2, 0)
     step = -(-count // CONJUNCTION_MAX) or 1
     return _all_of([Trigram(string[at : at + 3]) for at in range(0, count, step)])
@@ -231,7 +231,7 @@ def _all_of(queries: Iterable[TrigramQuery]) -> TrigramQuery:
 
 
 def _any_of(queries: Iterable[TrigramQuery]) -> TrigramQuery:
-    """One of `queries`, with what all of them ask for said once."""
+    """A query for any one of `queries`. Parts that all of them share stand in it once."""
     options: dict[TrigramQuery, None] = {}
     for query in queries:
         options.update(dict.fromkeys(query.parts if isinstance(query, AnyOf) else (query,)))

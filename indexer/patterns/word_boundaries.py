@@ -1,8 +1,8 @@
-r"""Unicode `\b` and `\B`, exactly, out of RE2's ASCII ones.
+r"""Exact Unicode `\b` and `\B`, made from RE2's ASCII ones.
 
-The characters that the pattern tells apart fall into a few classes. A line is rewritten with one code per character, the
-code of its class, and codes of word characters are ASCII word characters, all others are not: RE2's `\b` over the codes
-is Unicode's over the line. Invariant: codes have one width, a match starts and ends between codes.
+The characters that a pattern tells apart fall into a few classes. Each character of a line is replaced by the code of
+its class. Codes of word characters are ASCII word characters, all other codes are not. So RE2's `\b` over the codes
+equals Unicode's `\b` over the line. Invariant: codes have one width; a match starts and ends between codes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def has_boundaries(node: Node) -> bool:
 
 
 class BoundarySearch:
-    """Searches single lines, whatever characters they hold."""
+    """Searches single lines that hold any characters."""
 
     def __init__(self, tree: Node) -> None:
         sets = {characters.word(), *_sets(tree)}
@@ -57,7 +57,7 @@ class BoundarySearch:
         distinct = sorted(set(self._start_masks))
         words = [mask for mask in distinct if mask & word]
         others = [mask for mask in distinct if not mask & word]
-        # Two codes a character are enough for any pattern of legal size; hardly any needs more than one.
+        # A code of two bytes is enough for any pattern of legal size; for nearly all patterns one byte is.
         self._width = 1 if len(words) <= len(_WORD_CODES) and len(others) <= len(_OTHER_CODES) else 2
         self._codes = {
             mask: "".join(code)
@@ -65,7 +65,7 @@ class BoundarySearch:
             for mask, code in zip(masks, product(alphabet, repeat=self._width), strict=False)
         }
         self._code_of_char = _CodeOfChar(self)
-        # The lazy prefix keeps the search between codes where they are two bytes wide.
+        # The lazy prefix makes a match start between codes if they are two bytes wide.
         pattern = f"(?m)(?s:.{{{self._width}}})*?({spelled(tree, self._one_of, captures=True)})"
         search = compiled(pattern.encode(), latin1=True, anchored=True)
         if search is None:
@@ -73,7 +73,7 @@ class BoundarySearch:
         self._search = search
 
     def spans(self, line: bytes, position: int) -> list[tuple[int, int]]:
-        """The first match in `line` from `position` on, then its groups; (-1, -1) is none. Offsets in bytes."""
+        """The first match in `line` from `position` on, then its groups; (-1, -1) for none. Offsets in bytes."""
         text = line.decode()
         coded = text.translate(self._code_of_char).encode("latin-1")
         start = len(line[:position].decode()) * self._width
@@ -97,7 +97,7 @@ class BoundarySearch:
 
 
 class _CodeOfChar(dict[int, str]):
-    """Fills itself with the characters met."""
+    """Adds each character when it is first met."""
 
     def __init__(self, search: BoundarySearch) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ def _sets(node: Node) -> set[Ranges]:
 
 
 def _partition(masks: dict[Ranges, int]) -> tuple[list[int], list[int]]:
-    """Where the code points change from one combination of sets to another, and the combination from there on."""
+    """The code points at which the combination of sets changes, and the combination from each of them on."""
     toggles: defaultdict[int, int] = defaultdict(int, {0: 0})
     for ranges, mask in masks.items():
         for first, last in ranges:
