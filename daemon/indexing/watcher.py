@@ -238,6 +238,7 @@ class Watcher:
     def stop(self) -> None:
         """Have a listing that is under way in another thread end after its round of folders. Call without the lock."""
         self._stopping = True
+        self.walker.stop()
 
     def close(self) -> None:
         """Stop following. Idempotent."""

@@ -84,6 +84,7 @@ class Git:
         ]
         self._slashes_max = FOLDERS_DEEP_MAX - os.path.relpath(folder, work_tree).count(b"/")
         self._process: subprocess.Popen[bytes] | None = None
+        self._running: subprocess.Popen[bytes] | None = None
 
     def ignored(self, paths: list[bytes]) -> list[bool]:
         """For each path whether a rule ignores it or a folder above it, tracked or not. Raises GitError."""
@@ -173,13 +174,14 @@ class Git:
     def _run(self, *arguments: str, question: list[bytes] | None = None, end: float) -> tuple[int, bytes, bytes]:
         """Exit status, output and errors of one process, which is killed where it is not done at `end`. Raises GitError."""
         with tempfile.TemporaryFile() as errors:
-            process = self._popen(*arguments, errors=errors)
+            process = self._running = self._popen(*arguments, errors=errors)
             try:
                 output = _exchange(process, _question(question or []), None, end)
                 status = process.wait(max(0.0, end - time.monotonic()))
             except (GitError, subprocess.TimeoutExpired) as error:
                 raise GitError(f"git {arguments[0]} does not answer: {error}") from error
             finally:
+                self._running = None
                 _end(process)
             errors.seek(0)
             return status, output, errors.read(ERROR_BYTES_MAX)
@@ -206,6 +208,12 @@ class Git:
         process, self._process = self._process, None
         if process is not None:
             _end(process)
+
+    def stop(self) -> None:
+        """Have a question that another thread waits for fail now."""
+        for process in (self._process, self._running):
+            if process is not None:
+                process.kill()
 
     @property
     def is_running(self) -> bool:

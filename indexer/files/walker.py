@@ -240,6 +240,12 @@ class Walker:
                 found.setdefault(outer, set()).add(folder)
         return found
 
+    def stop(self) -> None:
+        """Have a listing in another thread wait for git no longer."""
+        for repository in list(self._repositories.values()):
+            if repository.git is not None:
+                repository.git.stop()
+
     def close(self) -> None:
         for repository in self._repositories.values():
             repository.close()

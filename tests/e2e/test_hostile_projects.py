@@ -74,6 +74,11 @@ def test_a_project_whose_git_hangs_holds_nobody_else(hostile):
     assert entry_of(hostile, evil)["state"] == "scanning"
     assert json.loads(hostile.run("list", "--json").stdout)["projects"]
     assert time.monotonic() - began < 50  # git is given up after 60
+    pid, began = hostile.daemon_pid(), time.monotonic()
+    assert hostile.run("stop").returncode == 0
+    assert time.monotonic() - began < 14  # by itself: after 15 it would be killed
+    assert pid is not None
+    assert "ctxd ends" in (hostile.home / "ctxd.log").read_text()
 
 
 def test_a_folder_that_is_no_project_is_registered_by_add_only(hostile):
