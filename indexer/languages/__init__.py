@@ -1,8 +1,9 @@
-"""Every language ctxd knows by file name: the one table behind symbols, the default scope of text search and `ctxd languages`.
+"""The table of all languages that ctxd knows by file name. Symbols, the default scope of text search and
+`ctxd languages` use it.
 
-A language that is parsed for symbols is a module of this folder: it exports `LANGUAGE`, its row of the table, beside the query files
-that its rules name. One with `has_sections` has a scanner in structure/. Invariant: nobody outside knows a parsed language by its
-name, and nothing here imports a grammar.
+A language that is parsed for symbols has a module in this folder, which exports `LANGUAGE`, its row of the table. Its
+query files lie beside it. A language with `has_sections` has a scanner in structure/. Invariant: no code outside knows
+a parsed language by its name, and nothing here imports a grammar.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _row(
 
 
 def _parsed() -> Iterator[Language]:
-    """The languages that are parsed for symbols: each module of this folder is one, except what they are made of."""
+    """The languages that are parsed for symbols: one for each module of this folder except `language`."""
     for module in pkgutil.iter_modules(__path__):
         if module.name != "language":
             yield importlib.import_module(f"{__name__}.{module.name}").LANGUAGE
@@ -140,13 +141,13 @@ LANGUAGES: tuple[Language, ...] = (
 COMMON_EXTENSIONS: frozenset[bytes] = frozenset(
     extension for language in LANGUAGES for extension in language.extensions
 )
-"""The default scope of a text search by extension: what people write by hand."""
+"""Extensions of files that people write by hand: the default scope of a text search."""
 
 COMMON_NAMES: frozenset[bytes] = frozenset(name for language in LANGUAGES for name in language.file_names)
-"""Base names that are in that scope whatever their extension."""
+"""Base names that are in that scope, whatever their extension."""
 
 PROSE: frozenset[str] = frozenset({"markdown", "restructuredtext", "asciidoc"})
-"""Languages that explain rather than do."""
+"""Languages of explanations, not of code."""
 
 _WITHOUT_MEANING = frozenset(
     {
@@ -167,7 +168,7 @@ _WITHOUT_MEANING = frozenset(
         *("linker-script", "patch", "autoconf", "properties", "systemd", "toml", "xml", "yaml", "go-module"),
     }
 )
-"""Data, and what is looked for by its words: not cut into chunks for semantic search."""
+"""Data, and texts that people find by their words: not cut into chunks for semantic search."""
 
 LANGUAGE_BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
@@ -181,14 +182,14 @@ _CLAIMING = {
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:
-    """Which of the known languages somebody means: by its extension (`py`), else by a name like it."""
+    """The known language that somebody means: the one with this extension (`py`), else the one with a similar name."""
     extension = b"." + name.lower().lstrip(".").encode()
     meant = [one.name for one in LANGUAGES if extension in one.extensions and one.name in known]
     return next(iter(meant or difflib.get_close_matches(name.lower(), known, 1)), None)
 
 
 def language_of(path: bytes, text: bytes | None = None) -> Language | None:
-    """The language of a file by its name. The canonical text, where given, tells a C++ `.h` from one of C."""
+    """The language of a file by its name. If the canonical text is given, it tells a `.h` of C++ from one of C."""
     name = path[path.rfind(b"/") + 1 :]
     language = _BY_FILE_NAME.get(name)
     if language is None:
@@ -212,13 +213,13 @@ def parsed_language_of(path: bytes) -> Language | None:
 
 @functools.lru_cache(maxsize=1 << 10)
 def scoping_of(path: bytes) -> Scoping:
-    """What names mean in a file, by its name. Asked again and again of the file whose uses are just being graded."""
+    """The scoping of a file's language, by its name. Cached: it is asked for each use while a file is graded."""
     language = parsed_language_of(path)
     return NO_SCOPING if language is None else language.scoping
 
 
 def is_meant(language: Language, name: str, path: bytes) -> bool:
-    """Whether somebody who asks for the language `name` means a file, which is of `language` by its name."""
+    """True if a question for the language `name` includes a file whose language by file name is `language`."""
     if name in (language.name, language.counts_as):
         return True
     claiming = _CLAIMING.get(path[path.rfind(b".") :].lower())
@@ -226,7 +227,7 @@ def is_meant(language: Language, name: str, path: bytes) -> bool:
 
 
 def is_chunked(language: Language) -> bool:
-    """Whether semantic search covers it."""
+    """True if semantic search covers it."""
     return language.name not in _WITHOUT_MEANING
 
 

@@ -1,4 +1,4 @@
-"""Shell scripts, by the grammar of Bash: what its query file cannot say."""
+"""Shell scripts, read by the grammar of Bash: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FUNCTION_LINE = re.compile(
     rb"^(?P<indent>[ \t]*)(?:function[ \t]+(?P<name>[\w:.+-]+)[ \t]*(?:\([ \t]*\))?|(?P<bare>[\w:.+-]+)[ \t]*\([ \t]*\))\s*[{(][^\n]*",
     re.MULTILINE,
 )
-_FUNCTION_BYTES_MAX = 1 << 15  # how far its end is looked for
+_FUNCTION_BYTES_MAX = 1 << 15  # how far the end of a function is searched
 _TEST_WORD = frozenset((b"test",))
 _DIGITS = frozenset(b"0123456789")
 
@@ -36,7 +36,7 @@ _TEST = re.compile(rb"@test[ \t]+(?:\"([^\"\n]+)\"|'([^'\n]+)')[ \t]+\{")
 
 
 def _prepare(text: bytes) -> Prepared:
-    """`@test "title" {` of bats is a function called by its title; the grammar takes it for a command before a group."""
+    """Rewrite `@test "title" {` of bats as a function named by its title. The grammar would take it for a command."""
     parts: list[tuple[int, int, bytes]] = []
     for test in _TEST.finditer(text):
         start, end = test.span(test.lastindex or 0)
@@ -45,7 +45,7 @@ def _prepare(text: bytes) -> Prepared:
 
 
 class _Sourced(NamedTuple):
-    """A sourced file. No more than where its path starts: the variables in the path are read, not imported."""
+    """A sourced file. The span is empty, at the start of its path: variables in the path are read, not imported."""
 
     start_byte: int
     end_byte: int
@@ -53,7 +53,7 @@ class _Sourced(NamedTuple):
 
 
 def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
-    """Aliases and sourced files; `$1` is no name; `A=1 command` sets A for the command only; `a::f` is f of a."""
+    """Add aliases and sourced files. `$1` is not a name; `A=1 cmd` sets A for that command only; `a::f` is f of a."""
     called: list[Any] = []
     for word in captures.pop("call", ()):
         start, end = word.start_byte, word.end_byte
@@ -74,7 +74,7 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
                 called.append(word)
     captures["call"] = called
     captures["read"] = [name for name in captures.get("read", ()) if text[name.start_byte] not in _DIGITS]
-    if text.startswith(b"#!"):  # documents nothing
+    if text.startswith(b"#!"):  # this line documents nothing
         captures["comment"] = [comment for comment in captures.get("comment", ()) if comment.start_byte]
     captures["name.variable"] = list(_first_assignments(captures, text))
     if captures.pop("broken", None):
@@ -100,7 +100,7 @@ def _add_alias(captures: dict[str, list[Any]], argument: Node, text: bytes) -> N
 
 
 def _first_assignments(captures: dict[str, list[Any]], text: bytes) -> Iterator[Any]:
-    """Of each variable outside of functions: the rest only changes it, and scripts change theirs often."""
+    """The first assignment of each variable outside of functions. Scripts often assign again, which only changes it."""
     prefixed = {name.start_byte for name in captures.pop("prefixed", ())}
     bodies = sorted((body.start_byte, body.end_byte) for body in captures.pop("body", ()))
     body = body_end = 0
@@ -117,8 +117,9 @@ def _first_assignments(captures: dict[str, list[Any]], text: bytes) -> Iterator[
 
 
 def _add_functions_by_line(captures: dict[str, list[Any]], text: bytes) -> None:
-    """Functions that the tree lacks. One word that the grammar does not know, as of zsh, can spoil all that follows, and
-    functions are set in lines of their own as good as always, with the closing brace under the first letter.
+    """Add functions that the tree lacks: one unknown word, such as one of zsh, can spoil the tree after it.
+
+    Functions nearly always have lines of their own, with the closing brace under the first letter.
     """
     known = {name.start_byte for name in captures.get("name.function", ())}
     for line in _FUNCTION_LINE.finditer(text):

@@ -1,7 +1,7 @@
-"""C: declarators, and the macros that the grammar would stumble over. C++ shares all of it.
+"""C: declarators, and macros that the grammar cannot read. C++ shares all of it.
 
-Blanking is a guess by shape: words that compilers' headers and projects put around declarations, and branches of `#if` that do
-not close what they open. A wrong guess costs a definition, never a reference: blanked words are still counted as names.
+Blanking guesses by shape. It removes words that compiler headers and projects put around declarations, and branches of
+`#if` that leave braces open. A wrong guess costs a definition, never a reference: blanked words still count as names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def imports(node: Node, text: bytes) -> Iterator[ImportedName]:
         yield ImportedName(node_text(path, text).strip('<>"'), "*", "", path.start_byte)
 
 
-# Declarators nest: *f(int) is a pointer to what a call of f gives.
+# Declarators nest: *f(int) declares f, a function that returns a pointer.
 
 _NAMES = frozenset(
     (
@@ -57,7 +57,7 @@ _DEPTH_MAX = 16
 
 
 def declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | None, tuple[int, int] | None] | None:
-    """The name that a declarator declares. A prototype or an `extern` declares what is defined elsewhere: None."""
+    """The name that a declarator defines. None for a prototype or an `extern`, which are defined elsewhere."""
     parameters: Node | None = None
     owner: tuple[int, int] | None = None
     is_function = False
@@ -79,9 +79,9 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | No
                 is_function = True
                 parameters = current.child_by_field_name("parameters")
             elif current.type in ("pointer_declarator", "array_declarator"):
-                is_function = False  # int *f(void): the last one met is the nearest to the name
+                is_function = False  # the declarator nearest to the name decides; it comes last: int *f(void)
             following = current.child_by_field_name("declarator")
-            if following is None:  # parentheses, attributes, references have no field for it
+            if following is None:  # parentheses, attributes and references have no such field
                 following = next(
                     (
                         child
@@ -107,7 +107,7 @@ def declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | No
 
 
 def _is_stray(declarator: Node) -> bool:
-    """Whether a variable is a line of a function that the grammar has lost, most likely."""
+    """True if a variable is probably a line of a function that the grammar did not recognise."""
     declaration = declarator.parent
     around = declaration.parent if declaration is not None else None
     return (
@@ -116,7 +116,7 @@ def _is_stray(declarator: Node) -> bool:
 
 
 def _is_macro(name: Node, declarator: Node) -> bool:
-    """Whether a body stands behind a macro, as in `TEST_F(Cache, Prune) {`: no type before an upper-case name."""
+    """True if a body follows a macro, as in `TEST_F(Cache, Prune) {`: an upper-case name without a type before it."""
     definition = declarator.parent
     written = name.text
     return (
@@ -128,13 +128,13 @@ def _is_macro(name: Node, declarator: Node) -> bool:
 
 
 def _is_behind_macro(declarator: Node) -> bool:
-    """Whether it is the one argument of such a macro, which C takes for a type before a name in parentheses."""
+    """True if it is the only argument of such a macro. The grammar takes the macro for a type before `(name)`."""
     macro = declarator.parent.child_by_field_name("type") if declarator.parent is not None else None
     return macro is not None and macro.text is not None and _UPPER_CASE_NAME.fullmatch(macro.text) is not None
 
 
 def _named_by_macro(macro: Node, parameters: Node | None) -> tuple[Node, None, None] | None:
-    """What such a macro defines is named by the last argument of a test, by the first of any other; None without a name."""
+    """The name that such a macro defines: the last argument of a test, the first of any other; None without a name."""
     arguments = [] if parameters is None else parameters.named_children
     if not arguments:
         return None
@@ -148,7 +148,7 @@ _UPPER_CASE_NAME = re.compile(rb"[A-Z][A-Z0-9_]+")
 
 
 def _conversion(node: Node, owner: tuple[int, int] | None) -> tuple[Span, Node | None, tuple[int, int] | None]:
-    """`operator bool` of `operator bool() const`, which the grammar takes for one name."""
+    """The name of a conversion: `operator bool` in `operator bool() const`, which the grammar takes for one name."""
     declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "abstract_function_declarator":
         declarator = declarator.child_by_field_name("declarator")
@@ -164,13 +164,13 @@ _NEVER_NAMES = frozenset(
         b"double", b"signed", b"unsigned",
     )
 )  # fmt: skip
-"""What the grammar takes for a name behind a macro."""
+"""Keywords that the grammar may take for a name after a macro."""
 
 _EXTERN = re.compile(rb"\bextern\b(?!\s*\")")
 
 
 def owner(scope: str) -> str:
-    """`a::X<T>` is `a::X`."""
+    """The owner without template arguments: `a::X` for `a::X<T>`."""
     return _TEMPLATE_ARGUMENTS.sub("", scope).removesuffix("::")
 
 
@@ -178,7 +178,7 @@ _TEMPLATE_ARGUMENTS = re.compile(r"\s*<.*>")
 
 # Words around declarations.
 
-# The patterns begin with what they look for, without a look-behind: so the search leaps from one candidate to the next.
+# The patterns begin with a literal, not with a look-behind: so the search jumps from one candidate to the next.
 
 _ATTRIBUTE = re.compile(
     rb"__(?:"
@@ -211,7 +211,7 @@ _ALONE_ON_LINE = re.compile(
     rb"\n[ \t]*((?:[A-Z][A-Z0-9_]{3,}+(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,200}\))?(?:[ \t]+(?=[A-Z]))?)+)[ \t]*(?://[^\n]*)?(?=\n|\Z)"
 )
 _CLASS_NAME = re.compile(rb"(?:class|struct)[ \t]+(?:[A-Z][A-Z0-9_]{3,}[ \t]+)*(\w+)\s*(?:final\s*)?(?::(?!:)|\{)")
-_NAME_ON_NEXT_LINE = re.compile(rb"\n\**(?![A-Z][A-Z0-9_]+\()[A-Za-z_]\w*[ \t]*\(")  # whose type the line before may be
+_NAME_ON_NEXT_LINE = re.compile(rb"\n\**(?![A-Z][A-Z0-9_]+\()[A-Za-z_]\w*[ \t]*\(")  # the line before may be its type
 _COLON_AT_END = re.compile(rb":(?=[ \t]*(?:\n|\Z))")
 _ACCESS_MACRO = re.compile(
     rb"[ \t]*(?:(?:public|private|protected)[ \t]+(\w+)[ \t]*|((?:[A-Z][A-Z0-9_]{3,}+|signals)[ \t]*:))\Z"
@@ -240,7 +240,7 @@ _NEVER_MACRO = frozenset(
 
 
 def prepare(text: bytes, classes: frozenset[bytes] = frozenset()) -> Prepared:
-    """`classes`: names before whose parameters no type stands, but a macro may."""
+    """Blank macros and attributes. `classes` are names of constructors: no type stands before them, but a macro may."""
     spans = [
         match.span()
         for match in _ATTRIBUTE.finditer(text)
@@ -255,7 +255,7 @@ def prepare(text: bytes, classes: frozenset[bytes] = frozenset()) -> Prepared:
             named = _NAME_AFTER.match(text, end)
             if named and _TYPE_BEFORE.search(before):
                 if _word_before(text, start) in _SPECIFIERS and named[1] not in classes:
-                    continue  # it is the type: `static __be32 encode(...)`
+                    continue  # the word is the type: `static __be32 encode(...)`
             elif _START_OR_SPECIFIER_BEFORE.search(before):
                 arguments = _ARGUMENTS.match(text, end)
                 if arguments:
@@ -278,7 +278,7 @@ def prepare(text: bytes, classes: frozenset[bytes] = frozenset()) -> Prepared:
 
 
 def _comments_in_macros(text: bytes) -> Iterator[tuple[int, int]]:
-    """Remarks with more of a macro after them: the grammar ends the macro there and takes what follows for code."""
+    """Comments inside macros: the grammar ends the macro there and takes the rest of it for code."""
     for macro in _MACRO.finditer(text):
         if b"/*" in macro[0]:
             end = macro.start() + len(macro[0].rstrip())
@@ -321,7 +321,7 @@ def prepare_cpp(text: bytes) -> Prepared:
 
 
 def _access_macros(text: bytes) -> Iterator[tuple[int, int]]:
-    """`slots` of `public slots:`, and macros in place of `public:`."""
+    """Spans of `slots` in `public slots:`, and of macros in place of `public:`."""
     for colon in _COLON_AT_END.finditer(text):
         start = text.rfind(b"\n", max(0, colon.start() - _BEFORE_BYTES_MAX), colon.start()) + 1
         macro = _ACCESS_MACRO.match(text, start, colon.start()) or _ACCESS_MACRO.match(text, start, colon.end())
@@ -330,7 +330,7 @@ def _access_macros(text: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
-    """Whether a line of one macro belongs neither to the line before nor to the line after."""
+    """True if a line with only a macro belongs neither to the line before nor to the line after."""
     before = _COMMENTS_AT_END.sub(b"", text[max(0, match.start() - 400) : match.start()]).rstrip()
     after = text[match.end() : match.end() + 80].lstrip()
     if after[:1] in (b"", b",", b"|", b"&", b"+", b"=", b")", b"<", b">", b"?", b"*", b"(", b"{", b"-", b"."):
@@ -339,7 +339,7 @@ def _stands_alone(text: bytes, match: re.Match[bytes]) -> bool:
         return False
     last_line = _LINE_COMMENT.sub(b"", before[before.rfind(b"\n") + 1 :].lstrip()).rstrip()
     if last_line.startswith(b"#") and after.startswith(b"}"):
-        return False  # the last of an enum
+        return False  # the last entry of an enum
     if not before or not last_line or last_line.startswith(b"#") or last_line.endswith((b";", b"}", b"*/", b":")):
         return True
     if last_line.endswith(b"{"):
@@ -375,12 +375,13 @@ _BRACE_OR_OPAQUE = re.compile(
 )
 
 
-_IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all that it holds
+_IFS_MAX = 16  # levels of nesting that are examined; each level reads all the text inside it again
 
 
 def _unbalanced_branches(text: bytes) -> list[tuple[int, int]]:
-    """Directives, and all branches but the first, of each `#if` with a branch that leaves braces open or is a part of something:
-    one reading of it parses.
+    """Spans to blank: the directives of an `#if` and all branches except the first, so that one reading remains.
+
+    Only if one of its branches leaves braces open or holds a part of a statement.
     """
     spans: list[tuple[int, int]] = []
     open_ifs: list[list[tuple[int, int]]] = []
@@ -414,7 +415,7 @@ def _starts_line(text: bytes, byte: int) -> bool:
 
 
 def _is_part(text: bytes, start: int, end: int) -> bool:
-    """Whether a branch goes on with what stands before it (`: member(1)`) or ends in the middle (`if (a)`, `int f(int b)`)."""
+    """True if a branch continues the text before it (`: member(1)`) or ends too early (`if (a)`, `int f(int b)`)."""
     if _GOES_ON.match(text, start, end):
         return True
     branch = text[max(start, end - _BRANCH_BYTES_MAX) : end].rstrip()
@@ -428,7 +429,7 @@ def _is_part(text: bytes, start: int, end: int) -> bool:
     return line > 0 and not branch[line:].lstrip().startswith((b"#", b"//"))
 
 
-_BRANCH_BYTES_MAX = 500  # of its end that are looked at
+_BRANCH_BYTES_MAX = 500  # bytes at the end of a branch that are examined
 _GOES_ON = re.compile(rb"\s*(?::(?!:)|[,)?]|&&|\|\||<<|else\b)")
 
 

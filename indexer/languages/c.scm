@@ -1,4 +1,4 @@
-; Shared by C and C++.
+; C and C++ share this file.
 
 ; Definitions.
 (function_definition declarator: (_) @declarator.function) @element

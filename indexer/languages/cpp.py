@@ -1,4 +1,4 @@
-"""C++: what its query files cannot say beyond C."""
+"""C++: rules beside its query files, in addition to those of C."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _declared(node: Node, kind: str, head: bytes) -> tuple[Node | Span, Node | None, tuple[int, int] | None] | None:
-    """As C has it, but for friends, which are not defined by being named, and a keyword behind a macro: `EXPORT friend bool f();`."""
+    """As in C, except for two cases: a `friend` line does not define, and a keyword after a macro is not a name
+    (`EXPORT friend bool f();`).
+    """
     found = None if kind == "variable" and _FRIEND.match(head) else c_language.declared(node, kind, head)
     return (
         None

@@ -1,4 +1,4 @@
-"""C#: what its query file cannot say, and `#if`, which may split what the grammar wants whole."""
+"""C#: rules beside its query file, and `#if`, which may split parts that the grammar needs whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _declared(node: Node, kind: str, _head: bytes) -> tuple[Any, Node | None, None] | None:
-    """A record, which is a class or a struct; else `operator +`, `operator int`, `~Name`: names of several nodes."""
+    """The name of a record (class or struct), or of `operator +`, `operator int`, `~Name`, which take several nodes."""
     if node.type == "record_declaration":
         is_struct = any(child.type == "struct" for child in node.children)
         name = node.child_by_field_name("name")
@@ -42,9 +42,9 @@ def _declared(node: Node, kind: str, _head: bytes) -> tuple[Any, Node | None, No
 
 
 def _prepare(text: bytes) -> Prepared:
-    """Without the lines of `#if` and the like, which the grammar knows only between statements and members.
+    """Blank the lines of `#if` and other directives: the grammar knows them only between statements and members.
 
-    Of several branches all are kept where each is whole statements or members; else the first, as one reading of it parses.
+    If each branch holds whole statements or members, all are kept; else only the first, because one of them parses.
     """
     if not _IF.search(text):
         return Prepared(text)
@@ -69,7 +69,7 @@ def _prepare(text: bytes) -> Prepared:
 
 
 def _other_readings(text: bytes, directives: list[re.Match[bytes]]) -> list[tuple[int, int]]:
-    """All branches of an `#if` but the first, unless they are whole."""
+    """The branches of an `#if` to blank: all except the first, or none if all are whole statements."""
     branches = [(before.end(), after.start()) for before, after in itertools.pairwise(directives)]
     start = directives[0].start()
     if len(branches) == 1 or (
@@ -104,12 +104,12 @@ _NOT_NEWLINE = re.compile(rb"[^\n]")
 _OPAQUE = re.compile(
     rb"/\*(?s:.*?)(?:\*/|\Z)|//[^\n]*|^[ \t]*#[^\n]*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n]){1,8}'", re.MULTILINE
 )
-"""What is left open ends with the text or the line, or each such beginning would be read to the end anew."""
+"""An unclosed comment ends with the text, an unclosed string with its line. Otherwise each would be read to the end."""
 
 _BRACKET = re.compile(rb"[(){}]")
 _NEVER_FIRST = (b"else", b".", b",", b":", b"&", b"|", b"?", b"=", b"+", b"-", b"*", b"<", b">", b")", b"%", b"^")
 _BEFORE_BYTES_MAX = 400
-_IFS_MAX = 16  # levels of nesting that are looked into, each of which reads all that it holds
+_IFS_MAX = 16  # levels of nesting that are examined; each level reads all the text inside it again
 
 
 LANGUAGE = Language(

@@ -1,4 +1,4 @@
-"""Elixir: what its query file cannot say, which is most: `def`, `if` and `@type` are calls like any other."""
+"""Elixir: rules beside its query file. They do most of the work, because `def`, `if` and `@type` are ordinary calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ _NO_CONSTANTS = _BEFORE_A_FUNCTION | frozenset(
         b"primary_key", b"foreign_key_type", b"schema_prefix", b"timestamps_opts",
     )
 )  # fmt: skip
-"""Attributes that the language, its test runner, build tool and database layer read; others are a module's own constants where it reads them."""
+"""Attributes that the language, its test runner, build tool and database layer read. Any other is a constant of the
+module if the module reads it."""
 
 _WORD = re.compile(rb"\w*[?!]?")
 _ALIAS_PART = re.compile(rb"\w+")
@@ -76,14 +77,14 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
 
 
 class _Found:
-    """The captures of a file while words tell more of them."""
+    """The captures of a file, while words are used to sort them."""
 
     def __init__(self, captures: dict[str, list[Any]], text: bytes) -> None:
         self.captures = captures
         self.text = text
         self.type_spans: list[tuple[int, int]] = []
         self.used = {text[node.start_byte : node.end_byte] for node in captures.pop("used", ())}
-        """Attributes that are read: one that is only set is a remark for a library."""
+        """Attributes that the file reads. One that is only set is a note for a library."""
 
     def add(self, capture: str, node: Any) -> None:
         self.captures.setdefault(capture, []).append(node)
@@ -96,7 +97,7 @@ class _Found:
         start = node.start_byte
         word = self.word_at(start)
         if self.text[start - 1 : start] == b"@":
-            self.add("ignore", Span(start, start + len(word)))  # its name is an attribute's; see there
+            self.add("ignore", Span(start, start + len(word)))  # the name of an attribute; see `attribute`
             return
         if word in _NO_REFERENCES:
             self.add("ignore", Span(start, start + len(word)))
@@ -117,7 +118,7 @@ class _Found:
             self.record(node)
 
     def module(self, node: Node, capture: str) -> None:
-        """`defmodule A.B` is B of A."""
+        """Add a module: `defmodule A.B` defines B with owner A."""
         for argument in _arguments(node)[:1]:
             right = argument.child_by_field_name("right")  # B of __MODULE__.B
             name = right if argument.type == "dot" and right is not None else argument
@@ -128,7 +129,7 @@ class _Found:
                 self.add(capture, Span(last, end))
                 if last > start:
                     self.add("owner", Span(start, last - 1))
-            elif name.type == "atom":  # of Erlang's kind: :name
+            elif name.type == "atom":  # an Erlang module: :name
                 self.add("element", node)
                 self.add(capture, Span(start + 1, end))
 
@@ -142,7 +143,7 @@ class _Found:
             self.add("name.struct", Span(atom[0].start_byte + 1, atom[0].end_byte))
 
     def definition(self, element: Node, call: Node, capture: str) -> None:
-        """Of `def name(parameters) when guard`, `@type name(parameters) :: type` and `def left <> right`."""
+        """Add a definition: `def f(parameters) when guard`, `@type name(parameters) :: type`, `def left <> right`."""
         for head in _arguments(call)[:1]:
             name, parameters = self.named(head)
             if name is not None:
@@ -167,7 +168,7 @@ class _Found:
             return head.child_by_field_name("operator"), None
         target = head.child_by_field_name("target") if head.type == "call" else None
         if target is None or target.type != "identifier" or node_text(target, self.text) == "unquote":
-            return None, None  # a name that is computed
+            return None, None  # a computed name
         return target, next(children_of_type(head, "arguments"), None)
 
     def attribute(self, node: Node) -> None:
@@ -191,7 +192,7 @@ class _Found:
             self.add("name.constant", Span(call.start_byte, call.start_byte + len(word)))
 
     def aliases(self, capture: str, role: str) -> None:
-        """A reference for each part of `A.B`, as each is a module."""
+        """Add a reference for each part of `A.B`: each is a module."""
         for node in self.captures.pop(capture, ()):
             start, end = node.start_byte, node.end_byte
             if self.text.find(b".", start, end) < 0:
@@ -201,7 +202,7 @@ class _Found:
                     self.add(role, Span(part.start(), part.end()))
 
     def types(self) -> None:
-        """What stands in types and specifications is no call."""
+        """Turn calls in types and specifications into type references."""
         calls = self.captures.get("call")
         if not calls or not self.type_spans:
             return
@@ -223,7 +224,7 @@ def _arguments(call: Node) -> list[Node]:
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """`alias A.{B, C.D}`, `alias A.B, as: C`, `import A, only: [f: 1]`, `require A`, `use A`."""
+    """Names of `alias A.{B, C.D}`, `alias A.B, as: C`, `import A, only: [f: 1]`, `require A`, `use A`."""
     arguments = _arguments(node)
     if not arguments:
         return
@@ -273,7 +274,7 @@ def _pairs(node: Node) -> Iterator[Node]:
 
 
 def _owner(text: str) -> str:
-    """`A` of `defmodule A.B`; `P.T` of `defimpl P, for: T`, the name of the module that it makes."""
+    """`A` for `defmodule A.B`; `P.T` for `defimpl P, for: T`, which is the name of the module that it makes."""
     implementation = _IMPLEMENTATION.match(text)
     if implementation is None:
         return ""

@@ -1,4 +1,4 @@
-; Nearly everything is a call; what one defines is told by the word that is called (elixir.py): @form, @attribute, @used, @record.
+; Nearly everything is a call. The called word decides what it defines (elixir.py): @form, @attribute, @used, @record.
 (call target: (identifier) @call) @form
 (unary_operator operator: "@" operand: (call)) @attribute
 (unary_operator operator: "@" operand: (identifier) @used)

@@ -1,4 +1,4 @@
-"""Go: what its query file cannot say."""
+"""Go: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
             continue
         module = field_text(spec, "path", text)[1:-1]
         alias = field_text(spec, "name", text)
-        # The package's name is by custom the last part of its path, before a version.
+        # By custom the package's name is the last part of its path, before any version.
         package = _VERSION.sub("", module).rpartition("/")[2]
         byte = path.start_byte + 1 + len(module[: _VERSION.sub("", module).rfind("/") + 1].encode())
         name = "*" if alias == "." else ""
@@ -53,7 +53,7 @@ def _specs(node: Node) -> Iterator[Node]:
 
 
 def _package(text: bytes, folder: bytes) -> Package | None:
-    """Of a go.mod."""
+    """The package that a go.mod names."""
     found = _MODULE.search(text.decode())
     return None if found is None else Package(found[1], folder)
 

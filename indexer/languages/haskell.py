@@ -1,8 +1,8 @@
-"""Haskell: what its query file cannot say, and what the preprocessor hides.
+"""Haskell: rules beside its query file, and branches of the preprocessor.
 
-The grammar takes all from `#else` to `#endif` for one remark. Where such branches hold whole declarations, their lines of the
-preprocessor are blanked, so that every branch is read; clauses of one name meet in one definition. Branches within a
-declaration stay as they are: read one after the other they would make nonsense.
+The grammar takes all text from `#else` to `#endif` for one comment. If such branches hold whole declarations, the
+preprocessor lines are blanked, so that every branch is read; clauses with the same name become one definition. Branches
+inside a declaration stay as they are: read one after the other they would make no sense.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _imported(module: str, node: Node, text: bytes) -> ImportedName:
 
 
 def _first_type(patterns: str) -> str:
-    """The type an instance is for, by the types of its head: `Map` of `(M.Map k) v`; the whole where it names none."""
+    """The first type in the head of an instance: `Map` for `(M.Map k) v`; the whole text if it names none."""
     name = _TYPE_NAME.search(patterns)
     return name[1] if name is not None else patterns
 

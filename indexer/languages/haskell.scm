@@ -10,7 +10,7 @@
 (declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
 (class_declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
 (instance_declarations (bind name: [(variable) @name.function (prefix_id (operator) @name.function)]) @element)
-; A local one is a variable, unless it is a function by its parameters or by the signature right before it.
+; A local binding is a variable, unless its parameters or the signature right before it make it a function.
 (local_binds
   (signature type: [(function) (context type: (function)) (forall type: (function)) (forall type: (context type: (function)))])
   . (bind name: (variable) @name.function) @element)

@@ -1,4 +1,4 @@
-"""Java: what its query file cannot say."""
+"""Java: rules beside its query file."""
 
 from __future__ import annotations
 

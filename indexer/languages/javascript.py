@@ -1,4 +1,4 @@
-"""JavaScript with JSX; its imports are TypeScript's too."""
+"""JavaScript with JSX. TypeScript shares its imports."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _specifier(node: Node, module: str, text: bytes) -> ImportedName:
 
 
 def _required(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """`const x = require("m")` and `const { a, b: c } = require("m")`."""
+    """Names of `const x = require("m")` and `const { a, b: c } = require("m")`."""
     name, call = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or call is None or field_text(call, "function", text) != "require":
         return
@@ -91,7 +91,9 @@ def _required(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def owner(target: str) -> str:
-    """`Foo.prototype.bar = function` is Foo's; `exports.bar = function` is nobody's, and `this.bar = function` that of what is around it."""
+    """The owner of an assigned function: Foo for `Foo.prototype.bar = function`. It is "" for `exports.bar`, which has
+    none, and for `this.bar`, whose owner is the element around it.
+    """
     return (
         ""
         if target in ("this", "module", "exports", "module.exports", "window", "globalThis", "global")

@@ -1,12 +1,12 @@
-"""Kotlin: what its query file cannot say, and text that the grammar would stumble over.
+"""Kotlin: rules beside its query file, and rewrites of text that the grammar cannot read.
 
-Blanked before parsing, as the grammar reads on wrongly behind it:
-- `by x {` after a supertype: it takes the body for an argument of x;
-- what stands between a class's name and its constructor's parameters: a line break there ends the class;
-- all annotations but the first of a class at the top, and remarks behind annotations: it may find an expression instead;
+Blanked before parsing, because the grammar misreads the text after it:
+- `by x {` after a supertype: the grammar takes the body for an argument of x;
+- the text between a class's name and its constructor's parameters: a line break there ends the class;
+- all annotations of a class except the first, and comments after annotations: it may find an expression instead;
 - `context(...)`, the `$$` before a string, type arguments before `::`.
-A line of a `when` that begins with `in` is parted from the line before by a semicolon: it would go on with it.
-Words that are blanked still count as references.
+A semicolon is put before a line of a `when` that begins with `in`: the line before would continue on it.
+Blanked words still count as references.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _delegates(text: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _is_of_type(text: bytes, by: int) -> bool:
-    """Whether a `by` delegates a supertype, not a property: what was declared last before it, outside of parentheses."""
+    """True if a `by` delegates a supertype, not a property: the last declaration before it decides, outside of
+    parentheses.
+    """
     head = text[max(0, by - _HEADER_BYTES_MAX) : by]
     for _ in range(_PARENTHESES_DEPTH_MAX):
         head = _IN_PARENTHESES.sub(b"", head)
@@ -95,7 +97,7 @@ def _is_of_type(text: bytes, by: int) -> bool:
 
 
 def _sort_out(captures: dict[str, list[Any]], _: bytes) -> None:
-    """An `enum class` is a class to the query, too."""
+    """The query takes an `enum class` for a class, too: drop that."""
     enums = {node.start_byte for node in captures.get("name.enum", ())}
     captures["name.class"] = [node for node in captures.get("name.class", ()) if node.start_byte not in enums]
 

@@ -1,6 +1,6 @@
-"""What a language's file is made of: the record of a language, its rules for the parser, and what names mean in it.
+"""The parts of a language's module: the language's row, its rules for the parser, and its scoping (what names mean).
 
-Invariant: data and functions over what they are given; nothing here, and in no file of a language, imports a grammar.
+Invariant: only data and functions of their arguments. Neither this file nor that of a language imports a grammar.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """Files of another language by their name, which are this one's where their text says so."""
+    """Files that are another language's by name, and this one's if their text matches."""
 
     extensions: tuple[bytes, ...]
     text: re.Pattern[bytes]
 
 
 class Package(NamedTuple):
-    """What a manifest says of the sources beside it."""
+    """A package as its manifest describes it."""
 
     name: str
-    """What an import starts with: `github.com/owner/project/v2`, `my_crate`."""
+    """The start of its imports: `github.com/owner/project/v2`, `my_crate`."""
     folder: bytes
-    """Of its outermost module."""
+    """Folder of its outermost module."""
     roots: tuple[bytes, ...] = ()
-    """Folders of the outermost modules of all crates whose files the manifest names; the others lie where Cargo looks for them."""
+    """Folders of the outermost modules of all crates whose files the manifest names. Other crates lie where Cargo looks
+    for them."""
 
 
 class Manifest(NamedTuple):
@@ -36,18 +37,20 @@ class Manifest(NamedTuple):
 
     file_name: bytes
     read: Callable[[bytes, bytes], Package | None]
-    """From its text and folder; None where it names no package."""
+    """Reads the package from the manifest's text and folder; None if it names none."""
 
 
 class PackageClause(NamedTuple):
-    """In each file, the package that it is of. The files of a folder are of one, except the tests of that package from outside."""
+    """A clause in each file that names its package. All files of a folder have one package, except that tests from
+    outside may have their own.
+    """
 
     pattern: re.Pattern[str]
     """Its first group is the name."""
     tests_end: bytes
-    """How names of files end that may be of such a package of tests."""
+    """Ending of file names that may belong to such a test package."""
     test_package_ends: str
-    """How its name ends."""
+    """Ending of that package's name."""
 
 
 class PathWords(NamedTuple):
@@ -58,9 +61,9 @@ class PathWords(NamedTuple):
     own: tuple[str, ...]
     """The file's own module."""
     up: tuple[str, ...]
-    """The module around that; may be said again and again."""
+    """The module around that one; may be repeated."""
     own_type: str
-    """The type around it."""
+    """The type around the path."""
 
     @property
     def relative(self) -> tuple[str, ...]:
@@ -68,11 +71,11 @@ class PathWords(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where the name of a module leads."""
+    """The place that the name of a module leads to."""
 
     parts: list[str]
     folder: list[str] | None
-    """Names of the folder or module from which the parts lead on; None where that may be any."""
+    """Names of the folder or module from which the parts lead on; None if it may be any."""
 
 
 class Importer(NamedTuple):
@@ -82,61 +85,62 @@ class Importer(NamedTuple):
     module: list[str]
     """The names of its own module."""
     inline: tuple[str, ...]
-    """Modules written out in the file, around the place where the other one is named."""
+    """Inline modules of the file around the place that names the other module."""
     packages: Collection[Package]
-    """Of its language, those that may be meant."""
+    """Packages of its language that the name may mean."""
     package: Callable[[], Package | None]
-    """Its own."""
+    """Gives the file's own package."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scoping:
-    """What names mean in a language, as far as imports and places tell: read when the uses of a name are graded.
+    """The meaning of names in a language, as far as imports and places show it. Used to grade the uses of a name.
 
-    The defaults say the least.
+    The defaults claim the least.
     """
 
     members_by_name: bool = False
-    """Whether a type's members are visible inside it without `this.`."""
+    """True if a type's members are visible inside it without `this.`."""
     open_kinds: frozenset[str] = frozenset()
     """Kinds of elements whose members are visible around them: C's enumerations."""
     members_are_free: bool = False
-    """Whether members go by their bare names everywhere: a record's fields are functions, a module's table is the module."""
+    """True if members go by bare names everywhere: a record's fields are functions, a module's table is the module."""
     assigning_declares: bool = False
-    """Whether an assignment inside a function makes a local variable."""
+    """True if an assignment inside a function makes a local variable."""
     imports_inside: bool = False
-    """Whether imports stand inside functions as well, and end with them."""
+    """True if imports may stand inside functions and end with them."""
     braces_hold_values: bool = False
-    """Whether `{name: value}` reads a variable of that name."""
+    """True if `{name: value}` reads a variable called `name`."""
     typed_literals: bool = False
-    """Whether literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
+    """True if literals and patterns name their fields in braces after the type: `Cart{Total: 1}`, `Cart { total }`."""
     receiver: re.Pattern[str] | None = None
-    """Where each method names its own object: matches the line of its definition, and the name is the first group."""
+    """For languages in which each method names its own object: matches a definition's line; group 1 is the name."""
     is_folder_module: bool = False
-    """Whether all files of a folder are one module."""
+    """True if all files of a folder are one module."""
     folder_files: frozenset[str] = frozenset()
-    """Stems of files that stand for their folder. Such a file of any language does."""
+    """Stems of files that stand for their folder. They do so in files of any language."""
     root_files: frozenset[str] = frozenset()
-    """Stems of files that stand for their folder in this language alone."""
+    """Stems of files that stand for their folder in this language only."""
     clause: PackageClause | None = None
-    """Where files say of which package they are, the names of the files mean nothing."""
+    """For languages whose files name their package: then file names mean nothing."""
     manifest: Manifest | None = None
     paths: PathWords | None = None
-    """Where a name that is not imported can be told by its path, `a::b::name`."""
+    """For languages in which a path, `a::b::name`, can name something that is not imported."""
     leads: Callable[[str, Importer, Start], Start | None] | None = None
-    """Where the name of a module leads, from that and what it would mean by its spelling alone; None where it leads out of the project."""
+    """Finds where the name of a module leads, from the name, its importer and its meaning by spelling; None if it leads
+    out of the project."""
     hands_on: bool = True
-    """Whether a module may offer as its own what modules inside it define."""
+    """True if a module may offer names that modules inside it define."""
     brings_all: bool = False
-    """Whether importing a file without giving it a name brings in all of its names, though the import does not say so."""
+    """True if an import of a file without an alias brings in all its names, though the import does not say so."""
     includes: bool = False
-    """Whether what is imported is a file, never a folder."""
+    """True if an import names a file, never a folder."""
     behind_dot: Literal["module", "imported", "member"] = "module"
-    """What may stand after a dot: a part of a module's name; that only where the whole name was imported; a member and no module."""
+    """What may follow a dot: a part of a module's name; such a part if the whole name was imported; only a member."""
 
 
 NO_SCOPING = Scoping()
-"""Of a language of which nothing is known."""
+"""Scoping of an unknown language."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,14 +150,14 @@ class Language:
     """Lower case, with the dot."""
     file_names: tuple[bytes, ...] = ()
     comments: tuple[str, ...] = ()
-    """How a line begins that is a comment, longer beginnings before shorter ones; `documents/comments.py` knows how those end that go on."""
+    """How comment lines begin, longer beginnings first. `documents/comments.py` has the ends of multi-line comments."""
     has_sections: bool = False
-    """Its symbols are headings and keys."""
+    """True if its symbols are headings and keys."""
     rules: Rules | None = None
-    """How it is parsed for symbols; None where it is not."""
+    """How it is parsed for symbols; None if it is not."""
     scoping: Scoping = NO_SCOPING
     counts_as: str = ""
-    """The language that people mean by it too: whoever asks for TypeScript means TSX as well."""
+    """A language that includes this one in questions: somebody who asks for TypeScript also means TSX."""
     claims: Claim | None = None
 
     @property
@@ -167,37 +171,38 @@ class Rules:
 
     grammar: str
     queries: tuple[str, ...]
-    """Query files of this folder, read as one. The capture names are described in parser.py."""
+    """Query files of this folder, read as one. parser.py describes the capture names."""
     modifiers: frozenset[str]
-    """Words before a definition's name that are kept as its modifiers."""
+    """Words before a definition's name that become its modifiers."""
     imports: Callable[[Any, bytes], Iterable[ImportedName]]
-    """From the node of an `@import` capture and the text; no names: not an import after all."""
+    """Gives the names that an import brings in, from the node of its `@import` capture and the text. No names: it is
+    not an import after all."""
     prepare: Callable[[bytes], Prepared] | None = None
     sort_out: Callable[[dict[str, list[Any]], bytes], None] | None = None
-    """Changes the captures of a file before they are read, where words decide what a node is: the query does not look at
-    words, as its text predicates cost more than all else. A `Span` may stand for a node where a name is a part of one."""
+    """Changes the captures of a file before they are read, if words decide what a node is. Queries do not test words,
+    because text predicates are their slowest part. A `Span` may replace a node if a name is only a part of it."""
     declared: Callable[[Any, str, bytes], tuple[Any, Any | None, tuple[int, int] | None] | None] | None = None
-    """From the node of a `@declarator` capture, its kind and the text before it in its element: the node (or Span) of the name, the node of
-    the parameters and the span of the owner; None where it declares without defining."""
+    """Takes the node of a `@declarator` capture, its kind and the text before it in its element. Gives the node (or
+    Span) of the name, the node of the parameters and the span of the owner; None if it declares but does not define."""
     owner: Callable[[str], str] | None = None
-    """From the text of an `@owner` capture to the type's name; "" where it is none."""
+    """Turns the text of an `@owner` capture into the type's name; "" if it is not a type."""
     upper_case_is_constant: bool = False
     blank_name: bytes = b""
-    """What stands where a name is not wanted: `_` in Go."""
+    """The mark that replaces an unwanted name: `_` in Go."""
     imports_by_name: bool = False
-    """Whether a file names what other files define only after importing it, or the module it is in: any other name is built in."""
+    """True if a file must import names of other files, or their modules, before use. Any other name is built in."""
     keywords: frozenset[str] = frozenset()
-    """Words that are no references though they look like names to the grammar or in a span that is read as plain tokens."""
+    """Words that are not references, though the grammar or a span of plain tokens shows them as names."""
     has_clauses: bool = False
-    """Whether a function is written clause by clause: what follows under the same name belongs to the definition before."""
+    """True if a function may have several clauses: the following ones with its name belong to the same definition."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedName:
-    """One name that an import statement brings in; `byte` is where it stands in the text.
+    """One name that an import statement brings in; `byte` is its place in the text.
 
-    `name` is empty where the module itself is meant, "*" where all of it is; `alias` is empty where the import renames nothing.
-    `bound` is the name to be listed as a reference of role "import" where the statement spells it in a string only.
+    `name` is empty for the module itself and "*" for all its names. `alias` is empty if the import renames nothing. If
+    the statement spells the name only in a string, `bound` is the name to list as a reference of role "import".
     """
 
     module: str
@@ -208,7 +213,7 @@ class ImportedName:
 
 
 class Span(NamedTuple):
-    """What rules give for a name that no node spells alone: a part of one, in its place."""
+    """A part of a node. Rules give it in place of a node for a name that is not a whole node."""
 
     start_byte: int
     end_byte: int
@@ -216,7 +221,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Text for the grammar: as long as the original, with what would confuse the grammar blanked.
+    """Text for the grammar, as long as the original. Parts that would confuse the grammar are blanked.
 
     `tokens` are the blanked spans; their identifiers still count as references.
     """
@@ -226,7 +231,7 @@ class Prepared:
 
 
 def names_of(path: bytes) -> list[str]:
-    """The names in a path. A dot in the name of a file or folder parts names as it does in what imports call them."""
+    """The names in a path. A dot in a file or folder name separates names, as it does in imports."""
     return [name for name in _PATH_SEPARATORS.split(path.decode("utf-8", "backslashreplace")) if name]
 
 
@@ -236,9 +241,9 @@ _PATH_SEPARATORS = re.compile(r"[./]")
 def overwritten(
     text: bytes, parts: Iterable[tuple[int, int, bytes]], keywords: frozenset[bytes] = frozenset()
 ) -> Prepared:
-    """Text with parts (start, end, filling) overwritten by their filling, repeated to their length.
+    """Overwrite parts (start, end, filling) of the text with their filling, repeated to their length.
 
-    Words under blanks still count as references, but for `keywords`, which elsewhere may be names.
+    Words under blanks still count as references, except `keywords`, which may be names elsewhere.
     """
     prepared = bytearray(text)
     tokens = []
@@ -251,9 +256,9 @@ def overwritten(
 
 
 def stumbling(text: bytes, rewrites: Iterable[tuple[re.Pattern[bytes], bytes]]) -> Iterator[tuple[int, int, bytes]]:
-    """For each pattern and its filling the last group of every match, all of it where there is none, as a part to be overwritten.
+    """Parts to overwrite: the last group of every match of a pattern, or the whole match, with the pattern's filling.
 
-    Each pattern should begin with a literal: that is found at the speed of memory, whereas a choice is tried at every byte.
+    Each pattern should begin with a literal: that is found at memory speed, while a choice is tried at every byte.
     """
     for pattern, filling in rewrites:
         for match in pattern.finditer(text):
@@ -264,7 +269,7 @@ _WORD = re.compile(rb'//[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[A-Za-z_]\w*)')
 
 
 def field_text(node: Any, field: str, text: bytes) -> str:
-    """The text of a node's field, "" without one."""
+    """The text of a node's field; "" if it has none."""
     child = node.child_by_field_name(field)
     return node_text(child, text) if child is not None else ""
 
@@ -280,7 +285,7 @@ def children_of_type(node: Any, *types: str) -> Iterator[Any]:
 def leave_imports(
     captures: dict[str, list[Any]], imports: Callable[[Any, bytes], Iterable[ImportedName]], text: bytes
 ) -> set[int]:
-    """For `sort_out`, where any call may be an import: leave the outermost that are. Returns where the names stand that they bind."""
+    """For `sort_out`, if any call may be an import: keep the outermost imports. Return the offsets of names they bind."""
     kept: list[Any] = []
     bound: set[int] = set()
     for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):
@@ -293,7 +298,7 @@ def leave_imports(
 
 
 def head_of_type(owner: str) -> str:
-    """`Map.Entry` of `Map.Entry<K, V>?`: the receiver of an extension."""
+    """The bare type of an extension's receiver: `Map.Entry` for `Map.Entry<K, V>?`."""
     head = _HEAD_OF_TYPE.search(owner)
     return head[0] if head is not None else owner
 

@@ -1,4 +1,4 @@
-"""Lua: what its query file cannot say."""
+"""Lua: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_MODULE_TABLES = ("M", "_M")  # what a file calls the table that it returns: the module itself
+_MODULE_TABLES = ("M", "_M")  # names for the table that a file returns: the module itself
 _NAME = re.compile(r"[\w.:]+")
 _BETWEEN_TABLE_AND_NAME = frozenset(("arguments", "expression_list", "field", "function_call", "table_constructor"))
 
 
 def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
-    """Leave the calls of `require`; a variable that takes the result of one is imported, not defined here. `[k] = v` reads k."""
+    """Keep only calls of `require` as imports; a variable that takes such a result is imported, not defined. `[k] = v`
+    reads k.
+    """
     imported = leave_imports(captures, _imports, text)
     captures["name.variable"] = [name for name in captures.get("name.variable", ()) if name.start_byte not in imported]
     captures.setdefault("write", []).extend(
@@ -39,7 +41,7 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """`require "m"` alone, or all of `local a, b = require "m", require("n").x`."""
+    """Names of `require "m"`, or of `local a, b = require "m", require("n").x`."""
     names, values = [], [node]
     for assignment in children_of_type(node, "assignment_statement"):
         variables, expressions = assignment.named_children[:2]
@@ -61,10 +63,10 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _declared(node: Node, _kind: str, _before: bytes) -> tuple[Node, Node | None, tuple[int, int] | None] | None:
-    """A function in a table belongs to what the table is called: `t = { f = function() end }`, also `t = call { ... }`."""
+    """A function in a table has the table's name as owner: `t = { f = function() end }`, also `t = call { ... }`."""
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None and name.type == "identifier" and node.children[0].type == "[":
-        return None  # [k] = function() end: the name is what k holds
+        return None  # [k] = function() end: the name is the value of k
     if name is not None and name.type == "string":
         name = name.child_by_field_name("content")
     if value is not None and value.type == "binary_expression":  # f = wanted and function() end

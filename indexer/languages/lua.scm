@@ -1,5 +1,5 @@
-; References. They stand first, as captures of a later pattern wait for an earlier one that may still match: a table of data
-; has a hundred thousand fields of which each may yet hold a function (0.1 s a megabyte so, 1.3 s the other way round).
+; References. They come first, because captures of a later pattern wait for an earlier one that may still match. A table of
+; data has a hundred thousand fields, and each may hold a function: 0.1 s a megabyte in this order, 1.3 s in the other.
 (identifier) @read
 (attribute (identifier) @ignore)
 (goto_statement (identifier) @ignore)
@@ -45,7 +45,7 @@
   (binary_expression ["and" "or"])
 ] @branch
 
-; Imports, as far as the call is one of `require`.
+; Imports, if the call is one of `require`.
 (variable_declaration (assignment_statement (expression_list value: (function_call name: (identifier) arguments: (arguments . (string) .))))) @import
 (variable_declaration (assignment_statement (expression_list value: (dot_index_expression table: (function_call name: (identifier) arguments: (arguments . (string) .)))))) @import
 (function_call name: (identifier) arguments: (arguments . (string) .)) @import

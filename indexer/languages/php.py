@@ -1,4 +1,4 @@
-"""PHP: what its query file cannot say."""
+"""PHP: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _included(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """The file of `require` and the like; of `__DIR__ . "/a.php"` the last string."""
+    """The file of a `require` or similar; for `__DIR__ . "/a.php"` its last string."""
     path = node.named_children[-1] if node.named_children else None
     while path is not None and path.type in ("binary_expression", "parenthesized_expression"):
         path = path.named_children[-1] if path.named_children else None
@@ -45,7 +45,7 @@ def _included(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _declared(node: Node, kind: str, head: bytes) -> tuple[Any, None, tuple[int, int] | None] | None:
-    """The last name of a namespace, owned by those before; the constant of `define("NAME", ...)`."""
+    """The last name of a namespace, with the names before as owner; or the constant of `define("NAME", ...)`."""
     if kind == "module":
         *before, name = list(children_of_type(node, "name")) or [None]
         return (name, None, (node.start_byte, before[-1].end_byte) if before else None) if name is not None else None

@@ -1,4 +1,4 @@
-"""Python: what its query file cannot say."""
+"""Python: rules beside its query file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ruby: what its query file cannot say, above all methods that are made by calls."""
+"""Ruby: rules beside its query file, above all for methods that calls define."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """Of the arguments of a call, where it is one of `require` and the like."""
+    """Names that a `require` or similar call brings in, from the node of its arguments."""
     call = _LOADING.search(text, max(0, node.start_byte - _LOADING_BYTES_MAX), node.start_byte)
     arguments = node.named_children
     if call is None or not arguments:
@@ -33,7 +33,7 @@ _LOADING_BYTES_MAX = 24
 
 
 def _declared(node: Node, kind: str, head: bytes) -> tuple[Any, Node | None, tuple[int, int] | None] | None:
-    """The method that a call defines by a symbol, or the class that a call on a constant makes."""
+    """The method that a call defines by a symbol, or the class that a call such as `Struct.new` makes."""
     if kind == "method":
         maker = _METHOD_MAKER.match(head)
         if maker is None or (maker[1] not in _MAKE_ALL and head[maker.end() :].strip()):
@@ -57,7 +57,7 @@ def _declared(node: Node, kind: str, head: bytes) -> tuple[Any, Node | None, tup
 
 
 def _owner(scope: str) -> str:
-    """Of `class A::B` it is A; `self::B = 1` has none that is known."""
+    """The owner is A for `class A::B`; it is not known for `self::B = 1`."""
     return scope.removeprefix("::") if _CONSTANTS.fullmatch(scope) else ""
 
 
@@ -72,7 +72,7 @@ _MAKE_ALL = frozenset(
     b"attr_reader attr_writer attr_accessor attr cattr_reader cattr_writer cattr_accessor mattr_reader mattr_writer"
     b" mattr_accessor class_attribute thread_mattr_accessor thread_cattr_accessor".split()
 )
-"""Those that define a method for each of their symbols; the others do so for the first."""
+"""Calls that define a method for each of their symbols. The other calls define one for the first symbol only."""
 
 _KINDS_MADE: dict[tuple[bytes | None, bytes | None], str] = {
     (b"Struct", b"new"): "class",

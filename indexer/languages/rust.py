@@ -1,4 +1,4 @@
-"""Rust: what its query file cannot say."""
+"""Rust: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
 
 
 def _used(node: Node, path: str, text: bytes) -> Iterator[ImportedName]:
-    """The names of one tree of a `use`, below `path`."""
+    """The names in one tree of a `use`, below `path`."""
     if node.type == "use_list":
         for child in node.named_children:
             yield from _used(child, path, text)
@@ -81,16 +81,16 @@ _FRONTMATTER = re.compile(rb"\A(?:#![^\n]*\n)?\s*(-{3,}+)[^\n]*\n(?s:.*?\n)??\1[
 
 
 def _prepare(text: bytes) -> Prepared:
-    """The manifest of a script between lines of dashes is not Rust."""
+    """Blank the manifest of a script, between lines of dashes: it is not Rust."""
     manifest = _FRONTMATTER.match(text)
     return Prepared(text) if manifest is None else overwritten(text, [(*manifest.span(), b"\n")])
 
 
 def _crate(text: bytes, folder: bytes) -> Package | None:
-    """Of a Cargo.toml, read by our own scanner: tomllib takes minutes for a key of 64,000 dots."""
+    """The package that a Cargo.toml names. Read by ctxd's scanner: tomllib takes minutes for a key of 64,000 dots."""
     name, library, source = "", "", "src/lib.rs"
     binaries = []
-    full: list[tuple[str, ...]] = []  # of each table and key the names from the top
+    full: list[tuple[str, ...]] = []  # names from the top for each table and key
     for section in toml.scan(text).sections:
         if section.kind == "key" and section.parent >= 0:
             full.append((*full[section.parent], *section.names)[:_NAMES_LOOKED_AT])
@@ -106,21 +106,21 @@ def _crate(text: bytes, folder: bytes) -> Package | None:
             case "bin", "path":
                 binaries.append(_string(text, section))
     name = (library or name).replace("-", "_")
-    if not name:  # broken, or a workspace's
+    if not name:  # broken, or the manifest of a workspace
         return None
     roots = [os.path.dirname(os.path.join(folder, os.fsencode(file))) for file in (source, *binaries)]
     return Package(name, roots[0], tuple(roots))
 
 
 def _string(text: bytes, key: Section) -> str:
-    """The value of a key where it is a string, else ""."""
+    """The value of a key if it is a string, else ""."""
     value = text[key.body_start : key.end]
     return unquoted(value) if value[:1] in (b'"', b"'") else ""
 
 
 _WORDS = PathWords(root=("crate", "$crate"), own=("self",), up=("super",), own_type="Self")
 _CRATE_FOLDERS = ("tests", "examples", "benches")  # each file in them is a crate
-_NAMES_LOOKED_AT = 3  # one more than any key that counts has
+_NAMES_LOOKED_AT = 3  # the keys that count have at most two names
 
 
 def _leads(module: str, importer: Importer, by_spelling: Start) -> Start | None:
@@ -143,7 +143,7 @@ def _leads(module: str, importer: Importer, by_spelling: Start) -> Start | None:
 
 
 def _crate_root(importer: Importer) -> list[str]:
-    """The outermost module of the crate that a file is in: where Cargo looks for one, else where the manifest says."""
+    """The outermost module of a file's crate: where Cargo looks for one, else where the manifest says."""
     module = importer.module
     for at, part in enumerate(module):
         if part == "src":

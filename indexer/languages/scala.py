@@ -1,7 +1,7 @@
-"""Scala, 2 and 3: what its query file cannot say, and text that the grammar would stumble over.
+"""Scala 2 and 3: rules beside its query file, and rewrites of text that the grammar cannot read.
 
-Written otherwise before parsing, at equal length: the old arrows, `given ... with {` (the grammar wants an indented body there),
-lines that begin with an operator, and `extension` where it is a name.
+Rewritten before parsing, at equal length: the old arrows, `given ... with {` (the grammar wants an indented body),
+lines that begin with an operator, and `extension` if it is a name.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _broken_lines(text: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """`import a.b.{C, D => E}, f.*`: paths and selectors are children side by side."""
+    """Names of `import a.b.{C, D => E}, f.*`. The parts of paths and the selectors are all children of one node."""
     path: list[Node] = []
     for child in (*node.children[1:], None):
         kind = child.type if child is not None else ","
@@ -74,7 +74,7 @@ def _selected(node: Node, module: str, text: bytes) -> Iterator[ImportedName]:
     elif node.type in ("as_renamed_identifier", "arrow_renamed_identifier"):
         name = node.child_by_field_name("name")
         alias = field_text(node, "alias", text)
-        if name is not None and alias != "_":  # which hides the name
+        if name is not None and alias != "_":  # "_" hides the name
             yield ImportedName(module, node_text(name, text), alias, name.start_byte)
     elif node.type == "identifier":
         yield ImportedName(module, node_text(node, text), "", node.start_byte)

@@ -34,7 +34,7 @@
 (given_definition body: [(with_template_body) (block)] @scope.class)
 (extension_definition parameters: (parameters (parameter type: (_) @owner))) @element
 (instance_expression (template_body) @scope.class)
-; `new A(a) with B with C { ... }`, which the grammar takes for calls of `with`.
+; The grammar takes `new A(a) with B with C { ... }` for calls of `with`.
 (infix_expression
   left: [
     (instance_expression)

@@ -1,7 +1,7 @@
-"""Swift: what its query file cannot say, and text that the grammar would stumble over.
+"""Swift: rules beside its query file, and rewrites of text that the grammar cannot read.
 
-Blanked before parsing: lines of `#if` (each branch is complete, so all are read one after the other; the grammar knows them
-between statements only) and what is younger than the grammar. Names in them still count as references.
+Blanked before parsing: lines of `#if` and syntax that is newer than the grammar. The grammar knows `#if` only between
+statements; each branch is complete, so all are read one after the other. Names in blanked text count as references.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REWRITES = tuple(
     (re.compile(pattern, re.MULTILINE), filling)
     for pattern, filling in (
         (rb"#(?:if|elseif|else|endif|error|warning)\b[^\n]*", b" "),
-        # Before a call in a condition they make the grammar take the body for an argument of the call.
+        # Before a call in a condition these words make the grammar take the body for an argument of the call.
         (rb"try(?<![.\w`]try)[?!]?(?=[ \t])", b" "),
         (rb"await(?<![.\w`]await)(?=[ \t])", b" "),
         (rb"throws[ \t]*(\([^()\n]*\))", b" "),
@@ -44,7 +44,7 @@ _REWRITES = tuple(
         (rb"@(?:_\w+|convention)\([^()\n]*\)", b" "),
         (rb"@Sendable(?=[ \t]+func\b)", b" "),
         (rb"typealias\b[^\n=]*=[^\n]*?(\bwhere\b[^\n]*)", b" "),
-        # The empty tuple as a value becomes a number.
+        # An empty tuple that is a value becomes a number.
         (
             rb"\(\)(?:(?<=\(\(\))|(?<=[,:={] \(\))|(?<=return \(\))|(?<= in \(\))|(?<=[?][?] \(\)))(?=[ \t]*(?:[),}]|//|$))",
             b"0",

@@ -1,4 +1,4 @@
-"""Zig: what its query file cannot say."""
+"""Zig: rules beside its query file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _NAME_BYTES_MAX = 100  # with the blanks after it
 
 
 def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
-    """Leave the builtins that import; a constant that is what another file holds is imported, not defined here. And tell
-    `var` from `const`, what an assignment writes, and a set of errors that is declared from one that a type only mentions.
+    """Keep only builtins that import; a constant that takes their result is imported, not defined here.
+
+    Also tell `var` from `const`, find the names that assignments write, and tell error sets that are declared from
+    those that a type only mentions.
     """
     imported = leave_imports(captures, _imports, text)
     constants, variables = [], captures.setdefault("name.variable", [])
@@ -43,7 +45,7 @@ def _sort_out(captures: dict[str, list[Any]], text: bytes) -> None:
 
 
 def _imports(node: Node, text: bytes) -> Iterator[ImportedName]:
-    """`const a = @import("m").x.y;`, or the builtin alone."""
+    """Names of `const a = @import("m").x.y;`, or of the builtin alone."""
     name = node.child_by_field_name("variable_type_function") if node.type == "VarDecl" else None
     value = node.named_children[-1] if name is not None and node.named_children else node
     called = _IMPORT.match(text, value.start_byte)
