@@ -285,7 +285,7 @@ def children_of_type(node: Any, *types: str) -> Iterator[Any]:
 def leave_imports(
     captures: dict[str, list[Any]], imports: Callable[[Any, bytes], Iterable[ImportedName]], text: bytes
 ) -> set[int]:
-    """For `sort_out`, if any call may be an import: keep the outermost imports. Return the offsets of names they bind."""
+    """For `sort_out`, if calls may be imports: keep the outermost imports. Return offsets of the names they bind."""
     kept: list[Any] = []
     bound: set[int] = set()
     for node in sorted(captures.get("import", ()), key=lambda node: (node.start_byte, -node.end_byte)):

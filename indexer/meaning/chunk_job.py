@@ -1,6 +1,6 @@
-"""Jobs for workers: a file's chunks with their words and their vectors by the built-in model; vectors by another model; a question's.
+"""Jobs for workers: chunks of a file with words and built-in vectors; vectors by another model; a question's vector.
 
-Invariant: what it gives depends on the bytes of the file, its definitions and the model alone, never on the file's path.
+Invariant: a result depends only on the bytes of the file, its definitions and the model, never on the file's path.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ctxd.indexer.meaning.chunker import Chunk
     from ctxd.indexer.symbols.outline import Definition
 
-_CHUNK_BYTES_READ = 64_000  # of one chunk: a line of megabytes is data
-_CHUNKS_AT_ONCE = 16  # half a second of a small transformer on one core
+_CHUNK_BYTES_READ = 64_000  # of each chunk: a line of megabytes is data
+_CHUNKS_AT_ONCE = 16  # a small transformer takes half a second for them on one core
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class ChunkJob:
     path: bytes
     """Absolute."""
     content_hash: bytes
-    """Of the bytes that are meant; other bytes are not cut."""
+    """Hash of the bytes to cut. If the file holds other bytes, it is not cut."""
     definitions: bytes
-    """Packed (indexer/symbols/outline.py); empty where there are none."""
+    """Packed (indexer/symbols/outline.py); empty if there are none."""
     with_vectors: bool = True
     deadline_seconds: float = 10.0
     tries: ClassVar[int] = 2
@@ -43,35 +43,35 @@ class ChunkJob:
 @dataclass(frozen=True, slots=True)
 class Chunked:
     outcome: str
-    """"chunked"; "changed" (other bytes, or no regular file any more); or "failed"."""
+    """"chunked"; "changed" (other bytes, or no longer a regular file); or "failed"."""
     reason: str = ""
     chunks: list[Chunk] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
-    """For each chunk the kind of the definition that takes most of it; "" where none does."""
+    """For each chunk the kind of the definition that takes most of its lines; "" if it has none."""
     names: list[str] = field(default_factory=list)
     """For each chunk the words of the names it defines."""
     words: list[str] = field(default_factory=list)
     """For each chunk all its words, each as often as it occurs."""
     dimension: int = 0
-    """Of the vectors; 0 where there are none."""
+    """Dimension of the vectors; 0 if there are none."""
     vectors: list[bytes] = field(default_factory=list)
-    """For each chunk, quantised, by the built-in model."""
+    """For each chunk its quantised vector, by the built-in model."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedJob:
-    """The vectors of a file's chunks by another model, or of the first of them: a question must not wait for a long file."""
+    """Vectors of a file's chunks by another model. Of a long file only the first, so that no question waits for it."""
 
     path: bytes
     content_hash: bytes
     chunks: list[tuple[int, int, int]]
-    """Id, first and last line of each."""
+    """Id, first and last line of each chunk."""
     model: str
     cache: str
-    """Where fastembed's models lie."""
+    """Folder of fastembed's models."""
     deadline_seconds: float = 300.0
     slice_seconds: float = 2.0
-    """Then it ends with what it has, which is something."""
+    """After this time the job ends with the vectors it has, always some."""
     tries: ClassVar[int] = 2
 
     def run(self, seconds: float) -> Embedded:
@@ -85,7 +85,7 @@ class EmbedJob:
 @dataclass(frozen=True, slots=True)
 class Embedded:
     outcome: str
-    """"embedded"; "changed"; "no_model" (it cannot be had or used now); or "failed" (this file, by this model)."""
+    """"embedded"; "changed"; "no_model" (the model is not available now); or "failed" (for this file and model)."""
     reason: str = ""
     dimension: int = 0
     vectors: list[tuple[int, bytes]] = field(default_factory=list)
@@ -103,7 +103,7 @@ class EncodeJob:
     tries: ClassVar[int] = 1
 
     def run(self, seconds: float) -> Any:
-        """float32, or why there is none."""
+        """The vector (float32), or a text that says why there is none."""
         del seconds
         from ctxd.indexer.meaning import embedding
 
@@ -201,7 +201,10 @@ def _names(pieces: list[Chunk], definitions: list[Definition]) -> list[str]:
 
 
 def _kinds(pieces: list[Chunk], definitions: list[Definition]) -> list[str]:
-    """Of definitions that take as many of its lines, the innermost; they come in the order of their start, parents first."""
+    """The kind of each chunk. If several definitions take equally many lines, the innermost counts.
+
+    Definitions come in the order of their start, parents first.
+    """
     firsts = [one.start_line for one in pieces]
     most = [(0, "")] * len(pieces)
     for one in definitions:

@@ -1,6 +1,7 @@
-"""Writes the rows of chunks: their lines, words and vectors (migrations/m0004_chunks.py says what the tables are).
+"""Writes the rows of chunks: their lines, words and vectors (migrations/m0004_chunks.py describes the tables).
 
-Invariant: chunks, words and vectors of a content are written in the transaction that says they are there. Called from one thread.
+Invariant: chunks, words and vectors of a content are written in the same transaction as the mark that they exist.
+Called from one thread.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StoredModel(NamedTuple):
-    """A model of which there are vectors."""
+    """A model that has vectors in the database."""
 
     id: int
     identity: str
@@ -30,16 +31,16 @@ class StoredModel(NamedTuple):
 
 
 def stored_models(database: Database) -> list[StoredModel]:
-    """Those whose vectors are there, in part at least; the latest last."""
+    """The models that have all or some vectors in the database, the latest last."""
     with database.reader() as connection:
         rows = connection.execute("SELECT id, identity, specification, dimension FROM model ORDER BY id").fetchall()
     return [StoredModel(*row) for row in rows]
 
 
 def write_chunks(database: Database, content_id: int, result: Chunked, model: str) -> None:
-    """Write the chunks of one content, or where they are there the vectors alone: those of other models are kept.
+    """Write the chunks of one content and their vectors. Chunks that exist already stay, with vectors of other models.
 
-    `model` is the identity of the built-in one. Call inside `database.transaction()`.
+    `model` is the identity of the built-in model. Call inside `database.transaction()`.
     """
     connection = database.writer
     known = connection.execute(
@@ -62,7 +63,7 @@ def write_chunks(database: Database, content_id: int, result: Chunked, model: st
 
 
 def unembedded_chunks(database: Database, content_id: int, identity: str) -> list[tuple[int, int, int]]:
-    """Chunks of a content that have no vector of a model: id, first and last line."""
+    """Chunks of a content without a vector of a model: id, first and last line."""
     with database.reader() as connection:
         row = connection.execute("SELECT id FROM model WHERE identity = ?", (identity,)).fetchone()
         without = "" if row is None else f"AND id NOT IN (SELECT chunk_id FROM vector_{row[0]})"
@@ -72,13 +73,13 @@ def unembedded_chunks(database: Database, content_id: int, identity: str) -> lis
 
 
 def write_vectors(database: Database, content_id: int, result: Embedded, identity: str, specification: str) -> bool:
-    """Add vectors of another model to a content; whether it has now all of them. Call inside `database.transaction()`.
+    """Add vectors of another model to a content. Return whether it now has all. Call inside `database.transaction()`.
 
-    Raises ModelError where the model has another dimension than before.
+    Raises ModelError if the model has another dimension than before.
     """
     connection = database.writer
     number = _model_number(connection, identity, specification, result.dimension)
-    # Only where the chunk is still there: contents are collected while workers embed them.
+    # Skips chunks that are gone: contents may be deleted while workers embed them.
     there = set(_ids(connection, content_id))
     _write_vectors(connection, number, (one for one in result.vectors if one[0] in there))
     left = connection.execute(
@@ -127,7 +128,7 @@ def forget_chunks(connection: Any, content_id: int) -> None:
 
 
 def drop_models_but(database: Database, kept: set[str]) -> None:
-    """Delete the vectors of all models but those with these identities."""
+    """Delete the vectors of all models except those with these identities."""
     with database.transaction() as connection:
         for number, identity in connection.execute("SELECT id, identity FROM model").fetchall():
             if identity not in kept:
@@ -137,7 +138,7 @@ def drop_models_but(database: Database, kept: set[str]) -> None:
 
 
 def _model_number(connection: Any, identity: str, specification: str, dimension: int) -> int:
-    """The number of a model, which gets its table where it is new. Raises ModelError for another dimension than it had."""
+    """The number of a model. Creates the table of a new model. Raises ModelError if the dimension has changed."""
     row = connection.execute("SELECT id, dimension FROM model WHERE identity = ?", (identity,)).fetchone()
     if row is not None:
         if row[1] != dimension:

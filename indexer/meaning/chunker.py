@@ -1,10 +1,11 @@
-"""Cuts a text into chunks, the pieces that semantic search finds: whole lines, about CHUNK_BYTES long, cut where definitions begin.
+"""Cuts a text into chunks, the pieces that semantic search finds: whole lines, at most CHUNK_BYTES if possible, cut
+where definitions begin.
 
-Invariant: chunks cover every line but blank ones at their edges, do not overlap, and depend on nothing but the text and its
-definitions, so that a content has the same chunks wherever it is found. Takes linear time.
+Invariant: chunks cover every line except blank ones at their edges, do not overlap, and depend only on the text and its
+definitions. So a content has the same chunks in every file. Takes linear time.
 
-A definition begins with the comments and decorators right above it. What is longer than a chunk is cut at the definitions in it,
-then at blank lines, outermost first; what lies between two cuts is joined again as far as it fits.
+A definition begins with the comments and decorators right above it. A piece that is too long is cut at its definitions,
+then at blank lines, outermost first. Neighbouring pieces are joined again if they fit in one chunk.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _LEADING_LINES_MAX = 100
 
 
 class Chunk(NamedTuple):
-    """Lines are 1-based, `end_line` inclusive; bytes are offsets into the canonical text, `end` exclusive and before the newline."""
+    """Lines are 1-based, `end_line` inclusive. Bytes are offsets into the canonical text; `end` is exclusive and leaves
+    out the last newline.
+    """
 
     start_line: int
     end_line: int
@@ -38,7 +41,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(text: bytes, definitions: Sequence[Definition], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
-    """The chunks of canonical text, in order; `definitions` as in its outline, none where it has no symbols."""
+    """The chunks of canonical text, in order. `definitions` are those of its outline; none if it has no symbols."""
     lines = text.split(b"\n")
     starts = [0]
     for line in lines:
@@ -53,13 +56,13 @@ def chunks(text: bytes, definitions: Sequence[Definition], chunk_bytes: int = CH
 
 
 def _ranks(lines: list[bytes], definitions: Sequence[Definition]) -> list[int]:
-    """For each line how good it is to cut before it, the least the best."""
+    """For each line the rank of a cut before it; the least is the best."""
     count = len(lines)
     steps = [0] * (count + 1)
     depths: list[int] = []
     for one in definitions:
         depths.append(min(depths[one.parent] + 1, _NESTING_MAX) if one.parent >= 0 else 0)
-        if one.end_line > one.start_line:  # the line of its head belongs to what is around it
+        if one.end_line > one.start_line:  # its first line belongs to the definition around it
             steps[min(one.start_line, count)] += 1
             steps[min(one.end_line, count)] -= 1
     ranks = []
@@ -89,7 +92,7 @@ def _ranks(lines: list[bytes], definitions: Sequence[Definition]) -> list[int]:
 
 
 def _pieces(ranks: list[int], starts: list[int], chunk_bytes: int) -> list[tuple[int, int]]:
-    """Line ranges, ends exclusive: cut at the best ranks until each piece fits, then joined again where neighbours fit together."""
+    """Line ranges, ends exclusive: cut at the best ranks until each fits. Neighbours that fit together are joined."""
     found: list[tuple[int, int]] = []
     todo = [(0, len(ranks))]
     while todo:

@@ -1,15 +1,15 @@
-"""Embedding models: the one that ships with ctxd, and whoever else's the settings name.
+"""Embedding models: the one that ships with ctxd, and those that the settings name.
 
 A model is named by a *specification*:
 
-    builtin             the one that ships with ctxd; it embeds every chunk, whatever else does
+    builtin             the model that ships with ctxd; it embeds every chunk, also if another model is set
     none                no vectors at all
-    ORGANISATION/NAME   a model that fastembed knows, from the cache; fetched by `ctxd model pull` alone, never while indexing
-    path:FOLDER         an ONNX model of one's own, with its tokenizer
+    ORGANISATION/NAME   a model that fastembed knows, from the cache; only `ctxd model pull` fetches it, never indexing
+    path:FOLDER         one's own ONNX model with its tokenizer
     openai:NAME         a model behind an OpenAI-compatible endpoint, which the environment names
 
-Invariant: this is the only module that knows which model is which; numpy is imported by whoever uses a model, not before, and a
-model other than the built-in one is loaded in a worker only.
+Invariant: no other module maps specifications to models. numpy is imported only when a model is used, and models other
+than the built-in one are loaded only in workers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NONE = "none"
 PATH = "path:"
 OPENAI = "openai:"
 FAILURE_SECONDS = 5.0
-"""A model that could not be loaded is not tried again so soon: each file and each question would wait for the same failure."""
+"""Wait before a failed model is loaded again: otherwise each file and question would wait for the same failure."""
 
 _WEIGHTS = os.path.join(os.path.dirname(__file__), "model", "static.npz")
 _failures: dict[tuple[str, str], tuple[float, str]] = {}
@@ -43,21 +43,24 @@ class EmbeddingModel(Protocol):
     def dimension(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Vectors of texts: float32 of shape (texts, dimension), rows of length 1, or 0 where a text says nothing. Raises ModelError."""
+        """Vectors of texts: float32 of shape (texts, dimension). Rows have length 1, or 0 for a text without content.
+
+        Raises ModelError.
+        """
         ...
 
 
 def question_vector(model: EmbeddingModel, text: str) -> Any:
     """The vector of a question: float32 of shape (dimension,). Raises ModelError.
 
-    A model that takes a question otherwise than the texts that may answer it has `encode_question`.
+    A model that encodes questions differently from texts has `encode_question`.
     """
     ask = getattr(model, "encode_question", None)
     return ask(text) if ask is not None else model.encode([text])[0]
 
 
 def is_other(specification: str) -> bool:
-    """Whether it names a model that embeds beside the built-in one."""
+    """True if it names a model that embeds beside the built-in one."""
     return specification not in {BUILT_IN, NONE}
 
 
@@ -81,7 +84,7 @@ def identity_of(specification: str) -> str:
 
 
 def load(specification: str, cache: str = "") -> EmbeddingModel:
-    """The model of a specification, loaded once a process. `cache` is where fastembed's models lie. Raises ModelError."""
+    """The model of a specification, loaded once per process. `cache` holds fastembed's models. Raises ModelError."""
     key = (specification, cache)
     until, why = _failures.get(key, (0.0, ""))
     if time.monotonic() < until:
@@ -95,7 +98,7 @@ def load(specification: str, cache: str = "") -> EmbeddingModel:
 
 @functools.cache
 def built_in() -> StaticModel:
-    """The model that ships with ctxd, loaded once a process."""
+    """The model that ships with ctxd, loaded once per process."""
     from ctxd.indexer.meaning.static_model import StaticModel
 
     return StaticModel(_WEIGHTS)
@@ -117,7 +120,7 @@ def _load(specification: str, cache: str) -> EmbeddingModel:
 
 
 def quantised(vectors: Any) -> list[bytes]:
-    """Rows of float32 as bytes, one signed byte a dimension: their direction is kept to one part in a hundred."""
+    """Rows of float32 as bytes, one signed byte a dimension. This keeps their direction to one part in a hundred."""
     import numpy as np
 
     largest = np.abs(vectors).max(axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""A model behind an OpenAI-compatible endpoint: POST {base}/embeddings, the one remote provider, off unless configured.
+"""A model behind an OpenAI-compatible endpoint: POST {base}/embeddings. The only remote provider; off by default.
 
-The base URL is CTXD_OPENAI_BASE_URL, else OPENAI_BASE_URL, else OpenAI's; the key OPENAI_API_KEY, which a server of one's own may
-do without. Invariant: neither is ever logged, stored, or part of a message, and the key is sent to no other place: redirects are
-refused.
+The base URL is CTXD_OPENAI_BASE_URL, else OPENAI_BASE_URL, else that of OpenAI. The key is OPENAI_API_KEY; a server of
+one's own may need none. Invariant: URL and key are never logged, stored or shown in a message, and the key goes nowhere
+else: redirects are refused.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _BATCH_CHARS = 100_000
 _TEXT_CHARS_MAX = 8_000  # 8,191 tokens are the limit of OpenAI's models
 _REQUEST_SECONDS = 20.0
 _QUESTION_SECONDS = 3.0  # then the built-in model answers
-_PATIENCE_SECONDS = 45.0  # with an endpoint that says that it is busy
+_PATIENCE_SECONDS = 45.0  # for an endpoint that is busy
 _FIRST_PAUSE_SECONDS = 0.5
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _ANSWER_BYTES_MAX = 64 << 20
 
 
 def endpoint_fingerprint() -> str:
-    """Tells endpoints apart without naming them. Raises ModelError where none is configured."""
+    """A hash that tells endpoints apart without naming them. Raises ModelError if none is configured."""
     return hashlib.sha256(_base().encode()).hexdigest()[:8]
 
 
@@ -79,7 +79,7 @@ class EndpointModel:
         return rows
 
     def _asked(self, texts: list[str], seconds: float) -> Any:
-        """The rows of one request, sent again while the endpoint is busy."""
+        """The rows of one request. Sends it again while the endpoint is busy, for `seconds` at most."""
         import numpy as np
 
         until = time.monotonic() + seconds
@@ -152,7 +152,7 @@ class EndpointModel:
         return ModelError(f"the endpoint of {self.name} refuses (status {error.code}): {self._told(error)}")
 
     def _told(self, error: urllib.error.HTTPError) -> str:
-        """What the endpoint says, without the key."""
+        """The endpoint's own message, without the key."""
         try:
             told = json.loads(error.read(10_000))["error"]
             text = str(told["message"] if isinstance(told, dict) else told)
@@ -162,7 +162,7 @@ class EndpointModel:
 
 
 class _BusyError(Exception):
-    """The same request may succeed later; `after` is how many seconds the endpoint wants to be left alone."""
+    """The same request may succeed later; the endpoint asks to wait `after` seconds."""
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
@@ -170,7 +170,7 @@ class _BusyError(Exception):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would send the key to wherever it is led."""
+    """Refuses redirects: urllib would send the key to their target."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:  # noqa: ARG002
         return None

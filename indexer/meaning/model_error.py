@@ -2,4 +2,4 @@
 
 
 class ModelError(Exception):
-    """A model that cannot be had or used as it is; the message says why and what mends it."""
+    """A model is missing or unusable; the message says why and how to fix it."""

@@ -1,7 +1,7 @@
-"""Which models there are, and fetching one: `python -P -m ctxd.indexer.meaning.models list|pull CACHE [NAME]`, for `ctxd model`.
+"""Lists or fetches models, for `ctxd model`: `python -P -m ctxd.indexer.meaning.models list|pull CACHE [NAME]`.
 
-A process of its own: importing fastembed costs 0.5 s and 70 MB, which neither the command line nor the daemon pays. Invariant: it
-ends with status 1 and one line on stderr where it fails.
+It runs in its own process, because importing fastembed takes 0.5 s and 70 MB. Invariant: a ModelError ends it with
+status 1 and one line on stderr.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from ctxd.indexer.meaning import embedding
 
 
 def listed(cache: str) -> list[dict[str, Any]]:
-    """The built-in model, then what fastembed knows, those on this machine first: name, dimension, bytes, here, description."""
+    """Rows of name, dimension, bytes, here, description: the built-in model, then fastembed's, those on this machine
+    first.
+    """
     from ctxd.indexer.meaning.onnx_model import is_here, known_names
 
     own = embedding.built_in()

@@ -1,7 +1,8 @@
-"""Transformers that run in ONNX Runtime, through fastembed: those it knows by name, and folders of one's own.
+"""Transformers that run in ONNX Runtime through fastembed: models that it knows by name, and one's own folders.
 
-Invariant: nothing is fetched here but by `pull`; what is not in the cache is a ModelError that says how to get it. Memory: with
-MiniLM-L6 350 MB at most. Two chunks at a time take 150 MB more, sixteen 450, and neither is faster: a chunk keeps all cores busy.
+Invariant: only `pull` fetches files. A model that is not in the cache raises a ModelError that says how to get it.
+Memory with MiniLM-L6: 350 MB at most. Batches of 2 chunks take 150 MB more, of 16 450 MB, and neither is faster: one
+chunk keeps all cores busy.
 """
 
 from __future__ import annotations
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
 _BATCH = 1
 _CONNECT_SECONDS = 10.0
-_TEXT_CHARS_MAX = (
-    8_000  # the longest of these models read 2,000 tokens and more, but of most what comes after 512 is cut
-)
+_TEXT_CHARS_MAX = 8_000  # some of these models read 2,000 tokens and more; most cut a text after 512
 _MODEL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx")
 _SMALL_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "1_Pooling/config.json")
 _OWN = "ctxd/own-"  # a name that fastembed does not know
@@ -71,7 +70,10 @@ class OnnxModel:
 
 
 def local_model(folder: str) -> OnnxModel:
-    """The model of a folder: an ONNX file, tokenizer.json, tokenizer_config.json; 1_Pooling/config.json where it is not the mean. Raises ModelError."""
+    """The model of a folder with an ONNX file, tokenizer.json and tokenizer_config.json. Raises ModelError.
+
+    Pooling is the mean, unless 1_Pooling/config.json says otherwise.
+    """
     folder = os.path.expanduser(folder)
     model_file = _model_file(folder)
     _fastembed()
@@ -91,7 +93,7 @@ def local_model(folder: str) -> OnnxModel:
 
 
 def fingerprint(folder: str) -> str:
-    """Of the files that make the vectors. Raises ModelError."""
+    """Hash of the files that decide the vectors. Raises ModelError."""
     folder = os.path.expanduser(folder)
     digest = hashlib.sha256()
     for name in (_model_file(folder), *_SMALL_FILES):
@@ -107,12 +109,12 @@ def fingerprint(folder: str) -> str:
 
 
 def known_names() -> dict[str, dict[str, Any]]:
-    """What fastembed knows, by name: its own descriptions. Importing it takes 0.5 s and 70 MB. Raises ModelError."""
+    """Descriptions of fastembed's models, by name. Its import takes 0.5 s and 70 MB. Raises ModelError."""
     return {one["model"]: one for one in _fastembed().TextEmbedding.list_supported_models()}
 
 
 def is_here(name: str, cache: str) -> bool:
-    """Whether the files of a model lie in the cache."""
+    """True if the files of a model lie in the cache."""
     from fastembed import TextEmbedding
 
     try:
@@ -135,7 +137,7 @@ def pull(name: str, cache: str) -> None:
         if known["sources"]["hf"] and not is_here(name, cache):
             from huggingface_hub import model_info
 
-            # Asked first: fastembed would try for 50 s, and then not say why.
+            # Asked first: fastembed alone would try for 50 s and then give no reason.
             model_info(known["sources"]["hf"], timeout=_CONNECT_SECONDS)
         fastembed.TextEmbedding(name, cache_dir=cache, lazy_load=True)
     except Exception as error:
@@ -156,7 +158,7 @@ def _fastembed() -> Any:
         raise ModelError(
             f"fastembed cannot be imported: {_first_line(error)}. Install it: pip install fastembed"
         ) from None
-    logger.remove()  # it prints what it then raises
+    logger.remove()  # it prints each error before raising it
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return fastembed
 

@@ -1,8 +1,8 @@
-"""How files are ranked for a question: what speaks for a file, and how much that weighs.
+"""Ranks files for a question: computes the features of each file and weighs them.
 
-A question that is one identifier ("Router", "Client.get") is weighed otherwise than a sentence. The weights are fitted by
-training/fit_ranker.py, with and without a model; they are data (ranking.json). A feature that decides no answer has no weight there.
-Invariant: a feature lies between 0 and 1 and is of the file and the question alone.
+A question that is one identifier ("Router", "Client.get") has other weights than a sentence. training/fit_ranker.py
+fits the weights, with and without a model; they are data (ranking.json). A feature that changes no answer has no weight
+there. Invariant: a feature lies between 0 and 1.
 """
 
 from __future__ import annotations
@@ -102,41 +102,41 @@ _NAMED_BY_FOLDER = frozenset({"mod", "index", "init", "__init__", "main", "lib"}
 VERSION_FOLDER = re.compile(rb"(?:^|/)v(\d{1,3})(?=/)")
 
 FEATURES = (
-    "words",  # BM25 of the file's best chunks, over the best file's
-    "compounds",  # words that the question has side by side are one identifier in it
-    "stem_covered",  # how much of its name the question tells
-    "path",  # how much of the question its path tells, by the rarity of the words, and the question of its path
-    "defines",  # it defines what the question names
+    "words",  # BM25 of the file's best chunks, divided by that of the best file
+    "compounds",  # the file joins neighbouring words of the question in one identifier
+    "stem_covered",  # share of the file's name that the question covers
+    "path",  # share of the question that the path covers (by rarity), times the root of the share covered of the path
+    "defines",  # the file defines what the question names
     "size",
-    "folders",  # the deeper a file lies the more special it is, and the less likely meant
+    "folders",  # depth: a deeper file is more special, and less likely the answer
     "is_test",
     "is_example",
     "is_entrance",  # __init__.py, index.ts: they name everything and do nothing
-    "is_former",  # compatibility, or a lower version beside a higher one
-    "near",  # cosine of its best chunk, over the best file's
+    "is_former",  # a compatibility file, or a lower version beside a higher one
+    "near",  # cosine of its best chunk, divided by that of the best file
 )
 _PROSE_WEIGHT = -1.5  # not fitted: the benchmark asks for code. An explanation comes after the code it explains
-_SIZE_CHUNKS = 64  # from so many on a file is as large as can be
-_FOLDERS_MAX = 16  # from so many on it lies as deep as can be. With 8 the fit leans on depth twice as much, and judges others no better
-_COMPOUNDS_ENOUGH = 2  # identifiers of the question's words that say as much as more would
-_COMPOUNDS_MAX = 32  # of a question that are looked for
+_SIZE_CHUNKS = 64  # a file with this many chunks or more has the full size
+_FOLDERS_MAX = 16  # from here on depth counts full. With 8 the fit weighs depth twice as much and ranks no better
+_COMPOUNDS_ENOUGH = 2  # more compounds than this in a file say no more
+_COMPOUNDS_MAX = 32  # compounds of a question that are looked for
 
 
 @dataclass(frozen=True)
 class Question:
     text: str
     words: tuple[str, ...] = field(init=False)
-    """What is looked for in chunks: words and their parts, without those that say nothing."""
+    """Words to look for in chunks: its words and their parts, without stop words."""
     parts: tuple[str, ...] = field(init=False)
-    """What is looked for in names."""
+    """Parts of words to look for in names."""
     compounds: tuple[tuple[str, str], ...] = field(init=False)
-    """Two of its words side by side, as code may spell them in one: `connectionpool` (ConnectionPool) and `connection_pool`."""
+    """Pairs of neighbouring words as code may join them: `connectionpool` (ConnectionPool) and `connection_pool`."""
     names: tuple[str, ...] = field(init=False)
-    """Identifiers in it, unqualified, that code may define."""
+    """Unqualified identifiers in it that code may define."""
     is_name: bool = field(init=False)
-    """Whether it is one identifier and nothing else."""
+    """True if it is one identifier and nothing else."""
     _alike: dict[str, list[tuple[str, float]]] = field(init=False, repr=False, compare=False)
-    """For each word met so far the parts it is like."""
+    """For each word seen so far the parts that it is like."""
 
     def __post_init__(self) -> None:
         text = self.text.strip()
@@ -155,20 +155,20 @@ class Question:
         put(self, "_alike", {})
 
     def parts_like(self, word: str) -> list[tuple[str, float]]:
-        """The parts that a word is like, and how much (see `alike`)."""
+        """The parts that a word is like, and their likeness (see `alike`)."""
         known = self._alike.get(word)
         if known is None:
             known = self._alike[word] = [(part, likeness) for part in self.parts if (likeness := alike(part, word))]
         return known
 
     def told_by(self, words: Sequence[str], rarity: Mapping[str, float]) -> tuple[float, float]:
-        """How much of the question some words tell, by the rarity of its parts; and how much of the words it tells."""
+        """Share of the question that some words cover, by the rarity of its parts; and share of the words it covers."""
         best: dict[str, float] = {}
         covered = 0.0
         known = self._alike
         for word in words:
             like = known[word] if word in known else self.parts_like(word)
-            if like:  # few are, of the thousands of names that a question meets
+            if like:  # few of the thousands of names that are compared with a question
                 most = 0.0
                 for part, likeness in like:
                     best[part] = max(best.get(part, 0.0), likeness)
@@ -194,26 +194,26 @@ class Question:
 
 @dataclass(slots=True)
 class Evidence:
-    """What was found for one file."""
+    """The evidence for one file."""
 
     path: bytes
     chunks: int = 0
     bm25: dict[int, float] = field(default_factory=dict)
-    """Of those of its chunks that hold the question's words best, by their ids."""
+    """BM25 of the chunks that match the question's words best, by chunk id."""
     cosines: list[float] = field(default_factory=list)
     compounds: int = 0
-    """How many of the question's it holds."""
+    """How many compounds of the question it holds."""
     defines: float = 0.0
     former: bool = False
 
 
-_SUMMED = 5  # chunks of a file that speak for it
+_SUMMED = 5  # best chunks of a file that count for it
 
 
 def scores(
     question: Question, evidence: Sequence[Evidence], rarity: Mapping[str, float], *, with_vectors: bool
 ) -> list[float]:
-    """How well each file answers; `rarity` weighs the question's parts and sums to 1."""
+    """A score for each file. `rarity` is the weight of each part of the question; the weights sum to 1 at most."""
     weights = _weights()["with_vectors" if with_vectors else "without_vectors"][
         "name" if question.is_name else "sentence"
     ]
@@ -226,7 +226,7 @@ def scores(
 
 
 def features(question: Question, evidence: Sequence[Evidence], rarity: Mapping[str, float]) -> list[dict[str, float]]:
-    """FEATURES of each file."""
+    """The FEATURES of each file."""
     summed = [_summed(list(one.bm25.values())) for one in evidence]
     most_words = max(summed, default=0.0) or 1.0
     nearest = [max(one.cosines, default=0.0) for one in evidence]
@@ -262,12 +262,12 @@ def _kind_of_file(path: bytes) -> dict[str, float]:
 
 
 def _summed(found: list[float]) -> float:
-    """The best counts whole, the next half, the third a third."""
+    """Sum of the best values: the first counts whole, the second half, the third a third, and so on."""
     return sum(value / rank for rank, value in enumerate(sorted(found, reverse=True)[:_SUMMED], 1))
 
 
 def stem_match(question: Question, path: bytes, rarity: Mapping[str, float]) -> tuple[float, float]:
-    """How much of the question the file's name tells, and how much of its name the question tells."""
+    """Share of the question that the file's name covers, and share of the name that the question covers."""
     return question.told_by(_stem(path), rarity)
 
 
@@ -291,7 +291,9 @@ def _parts_of(text: str) -> tuple[str, ...]:
 
 
 def alike(one: str, other: str) -> float:
-    """1 for the same word, less where one begins the other (`config`, `configuration`) or both begin alike (`parser`, `parsing`)."""
+    """Likeness of two words: 1 if they are equal, less if one begins with the other (`config`, `configuration`) or both
+    begin alike (`parser`, `parsing`), else 0.
+    """
     if one[:3] != other[:3]:
         return 0.0
     if one == other:
@@ -308,24 +310,22 @@ def alike(one: str, other: str) -> float:
 
 
 def coverage(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> float:
-    """How much of the question a chunk and its path tell, by the rarity of the words."""
+    """Share of the question that a chunk and its path cover, by the rarity of the words."""
     have = {part for token in set(tokens(path.decode("utf-8", "replace") + " " + text)) for part in _parts(token)}
     return question.told_by(list(have), rarity)[0]
 
 
 def signs(question: Question, path: bytes, text: str, rarity: Mapping[str, float]) -> tuple[float, float]:
-    """What `calibrated` weighs of a chunk and its path: how much of the question they tell, and how far the file's name and the
-    question are the same.
-    """
+    """Inputs of `calibrated` for a chunk: its coverage with its path, and how well file name and question match."""
     told_by_name, covered = stem_match(question, path, rarity)
     return coverage(question, path, text, rarity), told_by_name * covered
 
 
 def calibrated(told: float, cosine: float | None, name: float, defines: float) -> float:
-    """How sure it is that a chunk answers, from 0 to 1: of those that get 0.7 a person would call most relevant.
+    """Confidence that a chunk answers, from 0 to 1: a person would call most chunks with 0.7 relevant.
 
-    `told` is its coverage of the question, `name` how far the file's name and the question are the same, `defines` whether the file
-    defines what the question names. Fitted with the ranking.
+    `told` is its coverage of the question, `name` how well file name and question match, `defines` how far the file
+    defines what the question names. The weights are fitted with the ranking.
     """
     weights = _weights()["calibration"]["without_vectors" if cosine is None else "with_vectors"]
     total = weights["one"] + weights["told"] * told + weights["name"] * name + weights["defines"] * defines
@@ -338,7 +338,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def names_worth(question: Question, names: Iterable[str], rarity: dict[str, float]) -> float:
-    """How much the names that a chunk defines speak for it: 1 or more where the question has one of them."""
+    """Worth of the names that a chunk defines: 1 or more if the question holds one of them, less for similar names."""
     worth = 0.0
     for name in names:
         if name in question.names:

@@ -1,8 +1,8 @@
-"""Files that answer a question, best first, and the chunk of each that says most.
+"""Finds the files that answer a question, best first, with the best chunk of each.
 
-Candidates come from four sides: chunks that hold the question's words, chunks near it in meaning, files named as it is, and files
-that define what it names. All evidence for a file is then weighed at once (semantic_ranking.py). Invariant: every candidate is a
-content that a file of the scope holds now.
+Candidates come from four sources: chunks with the question's words, chunks near it in meaning, files with a similar
+name, and files that define what it names. Then all evidence for a file is weighed together (semantic_ranking.py).
+Invariant: every candidate is a content that a file of the scope holds now.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
     from ctxd.indexer.names.file_search import FileSearch
     from ctxd.indexer.symbols.symbol_search import SymbolSearch
 
-_MORE_MAX = 3  # of one file, that an answer may show beside its best: with 20 of them one file filled a page
-CANDIDATE_CHUNKS = 300  # of the words' side, and of the vectors'
+_MORE_MAX = 3  # further chunks that an answer may show of a file: with 20, one file filled a page
+CANDIDATE_CHUNKS = 300  # by words, and as many by vectors
 _MORE_EACH_TIME = 8
 _FETCHED_MAX = CANDIDATE_CHUNKS * _MORE_EACH_TIME**2
 _NAMED_FILES_MAX = 1_000
 _DEFINING_FILES_MAX = 100
-_NAMES_MAX = 4  # of a question, that are looked up as definitions
+_NAMES_MAX = 4  # names of a question that are looked up as definitions
 _COUNTED_MAX = 10_000  # words whose counts are kept
 COMMON_CHUNKS = 50_000  # a word in more chunks tells nothing
-_COMPOUND_CHUNKS_MAX = 1_000  # two words in one identifier: if more have it, it tells nothing
-_COMMON_SHARE = 0.2  # of all chunks, from which on a word tells less the more hold it
-_SMALL_CHUNKS = 200  # in a project of fewer every word is common
-_POSTINGS_MAX = 50_000  # chunks looked at for their words, 0.8 us each; the rarest words first
-_WORDS_MAX = 32  # of a question or a snippet that are looked for at once, the rarest
-_NARROW_FILES = 5_000  # a scope of fewer files is asked for file by file
-_NAMES_WEIGHT = 5.0  # of a word among the names that a chunk defines, against one in its text
-# What a kind of definition is worth to who asks for its name: variables often repeat a name that is defined elsewhere.
+_COMPOUND_CHUNKS_MAX = 1_000  # a compound in more chunks tells nothing
+_COMMON_SHARE = 0.2  # of all chunks; a word in more of them tells less
+_SMALL_CHUNKS = 200  # a project counts as having at least so many: in fewer every word is common
+_POSTINGS_MAX = 50_000  # chunks read for the words of a question, 0.8 us each; the rarest words first
+_WORDS_MAX = 32  # words of a question or a snippet that are searched at once, the rarest
+_NARROW_FILES = 5_000  # for a scope of at most so many files their contents are listed first
+_NAMES_WEIGHT = 5.0  # of a word in the names that a chunk defines; a word in its text has 1
+# Worth of a definition by its kind, for a question with its name. Variables often repeat a name defined elsewhere.
 _KIND_WORTH = {
     **dict.fromkeys(("class", "interface", "struct", "enum", "trait", "type"), 1.0),
     **dict.fromkeys(("function", "method", "macro"), 0.8),
 }
 _OTHER_WORTH = 0.3
-_PATH_WEIGHT = 0.5  # of a path's words beside a chunk's
+_PATH_WEIGHT = 0.5  # of the path's vector; the chunk's vector has 1
 _FEW_DEFINITIONS = 3  # a name defined in more files tells less of each
 _VERSIONS_AFTER = 3
 _PREFIX_SHARE = 0.6
@@ -68,45 +68,45 @@ _Candidate = TypeVar("_Candidate")
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A chunk of a file, with what it stands on; lines are 1-based, inclusive."""
+    """A chunk of a file and the evidence for it. Lines are 1-based and inclusive."""
 
     path: bytes
     content_hash: bytes
     start_line: int
     end_line: int
     rank: float
-    """Of its file, in the order of the answer: comparable within one answer only."""
+    """Score of its file. Comparable within one answer only."""
     cosine: float | None
-    """To the question; None without vectors."""
+    """Cosine to the question; None without vectors."""
     defines: float
-    """Whether the file defines what the question names, from 0 to 1."""
+    """How far the file defines what the question names, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     hits: list[ChunkHit]
     rarity: dict[str, float]
-    """How much each part of the question weighs; sums to 1, to less where even the rarest is common ("self")."""
+    """The weight of each part of the question. Sums to 1, or to less if even the rarest part is common ("self")."""
     more: dict[bytes, list[ChunkHit]]
-    """By path, what else the file holds, best first, whether or not it is among the hits."""
+    """By path, further chunks of the file, best first. They may be among the hits, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a question means to a model: its vector (float32 of length 1), and the vectors to compare it with."""
+    """A question's vector (float32 of length 1) by a model, and the vectors to compare it with."""
 
     vector: Any
     index: VectorIndex
     of_path: Callable[[bytes], Any] | None = None
-    """The vector of a path's words, where the model gives one quickly."""
+    """Gives the vector of a path's words; None if the model is too slow for that."""
 
     def nearest(self, count: int, contents: frozenset[int] | None) -> list[Near]:
         return self.index.nearest(self.vector, count, contents)
 
     def cosines(self, near: list[Near], paths: list[bytes]) -> list[float]:
-        """Of the question to chunks that also say where they stand: a path tells what a chunk is part of.
+        """Cosines of the question to chunks, with the words of their paths added: a path tells what a chunk belongs to.
 
-        The vectors that are kept know nothing of paths, so that a renamed file keeps its own.
+        Stored vectors do not include paths, so a renamed file keeps its vectors.
         """
         if self.of_path is None or not near:
             return [one.cosine for one in near]
@@ -123,20 +123,20 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Of the contents of a database and one model."""
+    """Numbers about the contents of a database and one model."""
 
     chunks: dict[int, int]
-    """By content."""
+    """Number of chunks by content."""
     embedded: set[int]
     """Contents whose chunks have vectors of the model."""
     kinds: dict[int, dict[str, int]]
-    """Chunks by content and by kind of definition, "" where they are of none."""
+    """Number of chunks by content and kind of definition; "" is no definition."""
     updated: int | None
-    """When the last was embedded, in Unix seconds."""
+    """Unix seconds at which the last content was embedded."""
 
 
 class SemanticSearch:
-    """Answers over one project. Thread-safe."""
+    """Answers questions about one project. Thread-safe."""
 
     def __init__(
         self, database: Database, table: FileTable, lock: RLock, symbols: SymbolSearch, names: FileSearch
@@ -158,7 +158,7 @@ class SemanticSearch:
         meaning: Meaning | None = None,
         takes: Callable[[bytes], bool] | None = None,
     ) -> Found:
-        """Up to `limit` chunks: one of each file, then more of the same files. `takes` leaves out files by their path."""
+        """Up to `limit` chunks: one of each file, then more of the same files. `takes` says which paths are allowed."""
         candidates, rarity = self.candidates(question, scope, stop, meaning=meaning, takes=takes)
         ranks = scores(question, [one for _, one in candidates], rarity, with_vectors=meaning is not None)
         order = sorted(range(len(candidates)), key=lambda at: (-ranks[at], candidates[at][1].path))[:limit]
@@ -175,7 +175,7 @@ class SemanticSearch:
         meaning: Meaning | None,
         takes: Callable[[bytes], bool] | None = None,
     ) -> tuple[list[tuple[int, Evidence]], dict[str, float]]:
-        """Contents that may answer, each with what was found for it; and how much each part of the question weighs."""
+        """Contents that may answer, each with its evidence; and the weight of each part of the question."""
         asked = _Asked(self, scope, takes)
         rarity, looked_for = self._looked_for(question)
         worded = asked.inside(
@@ -209,7 +209,7 @@ class SemanticSearch:
         meaning: Meaning | None = None,
         takes: Callable[[bytes], bool] | None = None,
     ) -> list[ChunkHit]:
-        """Chunks like a text, by its vector and by its words: up to `count` of each, unordered."""
+        """Chunks similar to a text: up to `count` by its vector and up to `count` by its words, unordered."""
         found: dict[int, tuple[int, float | None]] = {}
         question = Question(" ".join(dict.fromkeys(tokens(text))))
         asked = _Asked(self, scope, takes)
@@ -237,7 +237,7 @@ class SemanticSearch:
         return hits
 
     def counts(self, model: StoredModel | None) -> dict[str, int]:
-        """Chunks of the contents that files of this database hold, and those with vectors of a model."""
+        """Number of chunks in the contents of this database's files, and of those with vectors of a model."""
         with self.database.reader() as connection:
             chunks, embedded = connection.execute(
                 """SELECT ifnull(sum(chunk_count), 0), ifnull(sum(chunk_count) FILTER (WHERE model_id IS NOT NULL), 0)
@@ -262,7 +262,7 @@ class SemanticSearch:
         return Statistics(dict(chunks), {content for (content,) in embedded}, by_kind, updated[0])
 
     def _looked_for(self, question: Question) -> tuple[dict[str, float], list[str]]:
-        """How rare the question's parts are; and which of its words to look for."""
+        """The rarity of the question's parts; and which of its words to search for."""
         with self.database.reader() as connection:
             total, counts = self._counts_of(dict.fromkeys((*question.words, *question.parts)), connection)
             rarity = {
@@ -278,11 +278,11 @@ class SemanticSearch:
     def _by_words(
         self, looked_for: list[str], contents: frozenset[int] | None, count: int
     ) -> list[tuple[int, int, float]]:
-        """Up to `count` chunks with any of some words: chunk id, content id, BM25, best first."""
+        """Up to `count` chunks that hold any of the words, best first: chunk id, content id, BM25."""
         if not looked_for:
             return []
         with self.database.reader() as connection:
-            # "+": or FTS5 is asked anew for every rowid, which takes seconds.
+            # Without the "+", SQLite would query FTS5 again for every rowid, which takes seconds.
             among = (
                 ""
                 if contents is None
@@ -301,7 +301,7 @@ class SemanticSearch:
             ).fetchall()
 
     def _counts_of(self, words: Iterable[str], connection: Any) -> tuple[int, dict[str, int]]:
-        """How many chunks there are, and how many hold each word, at most COMMON_CHUNKS. Counted anew once chunks were written."""
+        """Number of chunks, and of chunks with each word (COMMON_CHUNKS at most). Counted anew after new chunks."""
         latest = connection.execute("SELECT max(id) FROM chunk").fetchone()[0]
         counted_at, total, known = self._counted
         if counted_at != latest or len(known) > _COUNTED_MAX:
@@ -320,7 +320,7 @@ class SemanticSearch:
     def _by_file_name(
         self, question: Question, asked: _Asked, rarity: dict[str, float], stop: Callable[[], bool]
     ) -> None:
-        """Files whose name is made of words of the question."""
+        """Add files whose name holds words of the question."""
         prefixes = {part[: max(3, math.ceil(len(part) * _PREFIX_SHARE))] for part in question.parts if len(part) > 1}
         if not prefixes:
             return
@@ -382,9 +382,9 @@ class SemanticSearch:
         limit: int,
         meaning: Meaning | None,
     ) -> tuple[list[ChunkHit], dict[bytes, list[ChunkHit]]]:
-        """The chunk of each file that says most, in the order of the files; then the next best ones, where there are fewer files than `limit`.
+        """The best chunk of each file, in the order of the files, and the next best chunks of each file.
 
-        And the next best ones of each file.
+        If there are fewer files than `limit`, the first list goes on with the best of the other chunks.
         """
         looked_for = " OR ".join(map(_quoted, question.words[:_WORDS_MAX]))
         rows: dict[int, list[tuple[int, int, int]]] = {}
@@ -447,7 +447,7 @@ class SemanticSearch:
 
 
 class _Asked:
-    """The candidates of a question, by content; of files that hold the same bytes the first."""
+    """The candidates of a question, by content. Among files with the same bytes, the first path counts."""
 
     def __init__(self, search: SemanticSearch, scope: Scope, takes: Callable[[bytes], bool] | None) -> None:
         self.scope = scope
@@ -456,7 +456,7 @@ class _Asked:
         self._takes = takes
         self._paths: dict[int, bytes | None] = {}
         self.contents: frozenset[int] | None = self._narrow()
-        """Those of the scope where it is a narrow one, else None: then each candidate is looked at."""
+        """Contents of a narrow scope. None for a wide one: then each candidate is checked on its own."""
 
     def _narrow(self) -> frozenset[int] | None:
         if self.scope == Scope() and self._takes is None:
@@ -471,10 +471,9 @@ class _Asked:
     def inside(
         self, fetch: Callable[[int], list[_Candidate]], content_of: Callable[[_Candidate], int]
     ) -> list[_Candidate]:
-        """The best candidates that files of the scope hold now, of those that `fetch` gives up to a number of.
+        """The best candidates that files of the scope hold now. `fetch` gets a number and returns up to so many.
 
-        It is asked again for more where too few are left: a file that was edited for an hour leaves hundreds of contents behind,
-        all much alike.
+        If too few remain, more are fetched: a file edited for an hour leaves hundreds of similar contents behind.
         """
         count = CANDIDATE_CHUNKS
         while True:
@@ -485,7 +484,7 @@ class _Asked:
             count *= _MORE_EACH_TIME
 
     def evidence(self, content_id: int) -> Evidence | None:
-        """None where no file of the scope holds the content."""
+        """The evidence for a content; None if no file of the scope holds it."""
         known = self.by_content.get(content_id)
         if known is None and (path := self.path(content_id)) is not None:
             known = self.by_content[content_id] = Evidence(path)
@@ -511,7 +510,7 @@ class _Asked:
 
 
 def _telling(words: Iterable[str], counts: dict[str, int]) -> list[str]:
-    """The words to look for: the rarest, as many as can be looked at in time."""
+    """The words to search for: the rarest, as many as can be read in time."""
     chosen = []
     postings = 0
     for word in sorted(words, key=lambda one: counts[one]):
@@ -534,7 +533,7 @@ def _names_of_chunks(definitions: bytes, rows: list[tuple[int, int, int]]) -> di
 
 
 def _defined_worth(question: Question, defined: list[tuple[str, str]], rarity: dict[str, float]) -> float:
-    """How much what a chunk defines speaks for it; of a class and its constructor, which share a name, the class more."""
+    """Worth of the definitions in a chunk. A class is worth more than its constructor, which may share its name."""
     meant = max((_worth_of(kind) for name, kind in defined if name in question.names), default=0.0)
     return meant + names_worth(question, [name for name, _ in defined], rarity)
 
@@ -544,7 +543,7 @@ def _worth_of(kind: str | None) -> float:
 
 
 def _has_later_version(path: bytes, paths: list[bytes]) -> bool:
-    """Whether a folder `v2` of the path has a `v3` beside it."""
+    """True if a folder such as `v2` in the path has a later one such as `v3` beside it."""
     for match in VERSION_FOLDER.finditer(path):
         number = int(match[1])
         for later in range(number + 1, number + 1 + _VERSIONS_AFTER):

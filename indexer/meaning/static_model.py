@@ -1,16 +1,17 @@
-"""The built-in embedding model: a table of word vectors, summed over the words of a text. numpy alone, no network, no transformer.
+"""The built-in embedding model: a table of word vectors, summed over the words of a text. It needs only numpy: no
+network, no transformer.
 
-Invariant: a vector depends on the words of a text and on the weights, and on nothing else, so that it can be kept with a content
-and the model's `identity`.
+Invariant: a vector depends only on the words of a text and on the weights, so it can be stored with a content and the
+model's `identity`.
 
-The vector of a text is the sum, over its distinct words, of (1 + ln count) times the word's row, brought to length 1: a bag of
-words with damped counts, weighted by how telling a word is (the rows carry the weights: Arora, Liang, Ma: "A simple but
-tough-to-beat baseline for sentence embeddings", 2017). A word is a lower-cased part of an identifier (words.py). One that the table does not
-know is taken for the longest known pieces it is made of. training/ makes the weights and says what from.
+The vector of a text is the sum, over its distinct words, of (1 + ln count) times the word's row, scaled to length 1.
+This is a bag of words with damped counts; the rows also carry weights for how telling a word is (Arora, Liang, Ma: "A
+simple but tough-to-beat baseline for sentence embeddings", 2017). A word is a lower-cased part of an identifier
+(words.py). An unknown word is split into the longest known pieces. training/ makes the weights and names their sources.
 
-The weights, a .npz of three arrays and no pickles:
+The weights are a .npz of three arrays without pickles:
 
-    words   uint8 (bytes,)             the words in UTF-8, parted by newlines; the most frequent first
+    words   uint8 (bytes,)             the words in UTF-8, separated by newlines; the most frequent first
     rows    int8 (words, dimension)    a row times its scale is the word's vector
     scales  float16 (words,)
 """
@@ -33,20 +34,22 @@ NAME = "ctxd-static"
 WEIGHTS_PATH = os.path.join(os.path.dirname(__file__), "model", "static.npz")
 
 _PIECE_CHARACTERS_MIN = 3
-_PIECES_MAX = 4  # what is longer is rarely made of words
+_PIECES_MAX = 4  # a longer word is rarely made of words
 _PIECED_CHARACTERS_MAX = 60  # hashes and encoded data have no pieces worth finding
-_MEMO_MAX = 100_000  # tokens, about 15 MB: most of a project's come again and again
+_MEMO_MAX = 100_000  # tokens, about 15 MB: most tokens of a project occur many times
 
 
 class Vocabulary:
-    """The words that a model knows, by their row. Any thread may ask: what it remembers of tokens only grows, by what is always the same."""
+    """The words that a model knows, with their rows. Any thread may ask: the memo only grows, and a token always gets
+    the same rows.
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
         self._ids = {word: at for at, word in enumerate(words)}
         self._memo: dict[str, tuple[int, ...]] = {}
 
     def counts(self, bag: Mapping[str, int]) -> dict[int, int]:
-        """From how often each token stands in a text to how often each known word, or piece of an unknown one, does."""
+        """Turn the counts of tokens into counts of known words, or of known pieces of unknown words, by row."""
         counts: dict[int, int] = {}
         memo = self._memo
         for token, count in bag.items():
@@ -70,7 +73,7 @@ class Vocabulary:
         return tuple(found)
 
     def _pieces(self, word: str) -> list[int]:
-        """The longest known beginning of an unknown word, then of its rest; a letter that begins no piece is passed over."""
+        """The longest known beginning of an unknown word, then of its rest. Skips a letter that begins no piece."""
         pieces: list[int] = []
         rest = word[:_PIECED_CHARACTERS_MAX]
         while len(rest) >= _PIECE_CHARACTERS_MIN and len(pieces) < _PIECES_MAX:
@@ -86,10 +89,10 @@ class Vocabulary:
 
 
 class StaticModel:
-    """Loaded weights: 4 MB, and 3 for the words. Any thread may encode."""
+    """Loaded weights: 4 MB, and 3 MB for the words. Any thread may encode."""
 
     def __init__(self, path: str = WEIGHTS_PATH) -> None:
-        """Raises OSError where the file cannot be read, ValueError or KeyError where it holds no weights."""
+        """Raises OSError if the file cannot be read, ValueError or KeyError if it holds no weights."""
         with np.load(path, allow_pickle=False) as arrays:
             spelled, rows, scales = arrays["words"].tobytes(), arrays["rows"], arrays["scales"]
         words = spelled.decode("utf-8").split("\n")
@@ -104,11 +107,11 @@ class StaticModel:
         self._scales: np.ndarray = scales.astype(np.float32)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """float32 (texts, dimension), rows of length 1; a text without a known word is a row of zeros."""
+        """float32 (texts, dimension), rows of length 1. A text without a known word gives a row of zeros."""
         return self.encode_bags([Counter(tokens(text)) for text in texts])
 
     def encode_bags(self, bags: Sequence[Mapping[str, int]]) -> np.ndarray:
-        """As `encode`, from how often each token (words.tokens) stands in a text, for who has tokenised it already."""
+        """As `encode`, for texts that are tokenised already: each bag holds the counts of its tokens (words.tokens)."""
         vectors = np.zeros((len(bags), self.dimension), np.float32)
         for at, bag in enumerate(bags):
             counts = self.vocabulary.counts(bag)
@@ -121,5 +124,5 @@ class StaticModel:
 
 
 def damped(counts: np.ndarray) -> np.ndarray:
-    """The weight of a word that stands so often in a text, float32 (words,): a word said ten times counts for 3.3."""
+    """The weights of words by their counts in a text, float32 (words,): a word said ten times counts for 3.3."""
     return 1 + np.log(counts)

@@ -1,9 +1,9 @@
-"""The chunks nearest to a vector. All vectors of a small project are kept in memory; of a larger one their signs, which narrow,
-and the vectors in the database decide.
+"""Finds the chunks nearest to a vector. For a small project all vectors are kept in memory. For a larger one only their
+signs are: these narrow the choice, and the vectors in the database decide.
 
-What is in memory may tell of a chunk that is gone: whoever asks looks whether a file still holds its content. Measured with 200,000
-chunks of 128 dimensions: 2 ms to narrow, 4 to decide, and of the 300 nearest 96 % are found (the 10 nearest always); with 20,000 in
-memory 1 ms in all.
+Memory may still hold a chunk that is gone, so callers check that a file holds its content. Measured with 200,000 chunks
+of 128 dimensions: 2 ms to narrow and 4 ms to decide, with 96 % of the 300 nearest found and the 10 nearest always. With
+20,000 chunks in memory: 1 ms in all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.database import Database
 
 NARROWED = 1_000  # chunks whose vectors are read
-KEPT_BYTES = 16 << 20  # of vectors in memory: 32,768 of 128 dimensions
+KEPT_BYTES = 16 << 20  # of vectors kept in memory: 32,768 of 128 dimensions
 _ROWS_AT_ONCE = 20_000
 
 
@@ -33,7 +33,7 @@ class Near(NamedTuple):
 
 
 class VectorIndex:
-    """Over the vectors of one model. Thread-safe."""
+    """Searches the vectors of one model. Thread-safe."""
 
     def __init__(self, database: Database, model_id: int, dimension: int) -> None:
         import numpy as np
@@ -47,10 +47,10 @@ class VectorIndex:
         self._chunk_ids = np.zeros(0, np.int64)
         self._content_ids = np.zeros(0, np.int64)
         self._vectors: Any = np.zeros((0, dimension), np.float32)
-        """Of length 1; None once there are too many to keep."""
+        """Rows of length 1; None once there are too many to keep."""
 
     def refresh(self) -> None:
-        """Read what was written since the last time: all of it at first, a million chunks in two seconds."""
+        """Read vectors written since the last call; at first all of them, a million chunks in two seconds."""
         import numpy as np
 
         with self._lock:
@@ -83,7 +83,7 @@ class VectorIndex:
             self._step = latest
 
     def nearest(self, vector: Any, count: int, contents: Collection[int] | None = None) -> list[Near]:
-        """Up to `count` chunks in order of their cosine to a vector (float32), of `contents` (ids) alone where they are given."""
+        """Up to `count` chunks, best first, by their cosine to a vector (float32); only of `contents` if given."""
         import numpy as np
 
         self.refresh()
@@ -117,7 +117,7 @@ class VectorIndex:
         return np.argpartition(apart, count)[:count]
 
     def _read(self, vector: Any, count: int, of_chunk: dict[int, int]) -> list[Near]:
-        """The nearest of some chunks (with their contents) by the vectors in the database."""
+        """The nearest of some chunks by the vectors in the database. `of_chunk` gives the content of each chunk."""
         import numpy as np
 
         found = self.of_chunks(quantised(vector[np.newaxis])[0], sorted(of_chunk))
@@ -127,7 +127,7 @@ class VectorIndex:
         return [Near(id_, of_chunk[id_], cosine, own) for (id_, cosine, _), own in zip(found, vectors, strict=True)]
 
     def of_chunks(self, vector: bytes, chunk_ids: list[int]) -> list[tuple[int, float, bytes]]:
-        """Chunks, their cosine to a quantised vector and their own; what has no vector, or one of zeros, is left out."""
+        """Id, cosine to a quantised vector and own vector of each chunk. Skips chunks with no vector or a zero one."""
         with self._database.reader() as connection:
             rows = connection.execute(
                 f"""SELECT chunk_id, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)), vector
@@ -137,7 +137,7 @@ class VectorIndex:
         return [row for row in rows if row[1] is not None]
 
     def _signs_of(self, vectors: Any) -> Any:
-        """The signs of rows as rows of 64-bit words."""
+        """The signs of each row, packed in 64-bit words."""
         import numpy as np
 
         bits = np.packbits(vectors > 0, axis=1)
