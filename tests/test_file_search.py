@@ -7,6 +7,7 @@ import re
 import pytest
 
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.hello import Hello
 from ctxd.daemon.server import Session
 from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.names import finders
@@ -179,7 +180,7 @@ def test_a_broken_glob_is_an_error_for_every_backend(project, pattern):
 @pytest.mark.parametrize(("field", "backends"), [("text_backend", TEXT_BACKENDS), ("files_backend", FILES_BACKENDS)])
 def test_an_unknown_backend_is_refused_with_those_there_are(field, backends):
     with pytest.raises(ToolError) as caught:
-        Session(None, {"root": None, field: "ag"}).find_project()
+        Session(None, Hello(ctxd=1, want="mcp", **{field: "ag"})).find_project()
     for name in ("'ag'", f"CTXD_{field.upper()}", *backends):
         assert name in str(caught.value)
 
