@@ -1,4 +1,4 @@
-"""The one error that a caller can do something about. Every layer of the daemon may raise it; none needs to know what a tool is."""
+"""The one error that a caller can do something about. Every layer of the daemon may raise it without knowing any tool."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class ToolError(Exception):
     """A failure the caller can do something about: `message` says what was attempted and why it failed, `hint` what to do next.
 
-    `name` is the exception that specifications name in front ("ValueError", "FileNotFoundError", ...). What is similar to
-    something that is not there may come as `suggestions` instead of one hint.
+    `name` is the exception that some specifications put in front ("ValueError", "FileNotFoundError", ...). Where a name was
+    not found, `suggestions` may list similar ones instead of one hint.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The hello line: what a front-end says of itself and asks for, before anything else.
+"""The hello line: who the front-end is and what it asks for. It comes before anything else.
 
-Invariant: fields have their types from here on; a front-end of another version may say more, which is passed over.
+Invariant: fields have their types from here on. Unknown fields, from a front-end of another version, are ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class _Line(BaseModel):
 
 
 class Narrowing(_Line):
-    """What narrows every query of a connection: the options of `ctxd search` and `ctxd files`."""
+    """Options of `ctxd search` and `ctxd files` that narrow every query of a connection."""
 
     globs: list[str] | None = None
     extensions: list[str] | None = None
@@ -27,7 +27,7 @@ class Narrowing(_Line):
 
 
 class Hello(_Line):
-    """See daemon/protocol.py. Each question that is no MCP session is a subclass, in requests.py."""
+    """See daemon/protocol.py. Every question except an MCP session is a subclass, in requests.py."""
 
     ctxd: int
     build: str = ""
@@ -36,7 +36,7 @@ class Hello(_Line):
     root: str | None = None
     """An absolute path."""
     refused: str | None = None
-    """The folder that the front-end stands in and did not take for a project."""
+    """The front-end's working folder, where it did not accept that as a project."""
     toolsets: list[str] | None = None
     read_only: bool = False
     text_backend: str | None = None
@@ -53,19 +53,19 @@ class Hello(_Line):
     @field_validator("root")
     @classmethod
     def _absolute(cls, root: str | None) -> str | None:
-        # Encoded too: a lone surrogate that stands for no byte is no file name.
+        # Encoding is a check too: it fails for a lone surrogate that stands for no byte.
         if root is not None and not (root.startswith(("/", "~")) and b"\0" not in os.fsencode(root)):
             raise ValueError(f"root must be an absolute path, not {root!r}")
         return root
 
     @property
     def folder(self) -> str:
-        """The folder whose project is asked about; "/" where none was named, which no project has."""
+        """The folder whose project the question is about; "/" where none was named, because "/" is never a project."""
         return self.root or self.refused or "/"
 
 
 def read_hello(line: Any, kind: type[Hello] = Hello) -> Hello:
-    """The hello of a parsed line. Raises ValueError that says which field is wrong."""
+    """The hello of a parsed line. Raises ValueError, which names the wrong field."""
     if not isinstance(line, dict):
         raise ValueError(f"the first line must be a hello of protocol {protocol.PROTOCOL}")  # noqa: TRY004 - one error
     try:

@@ -1,6 +1,6 @@
-"""What the server tells a host about its tools as a session begins.
+"""The instructions that the server gives a host when a session begins.
 
-Invariant: it speaks of no tool, argument or answer that the connection does not serve.
+Invariant: they mention no tool, argument or answer that the connection does not serve.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USES = {
     "read_code_element": "read_code_element reads one function or class",
     "explore_codebase": "explore_codebase shows what there is",
 }
-"""What a tool is for, told in one sentence for all that are served."""
+"""The use of each tool; one sentence lists those that are served."""
 
 _GUIDES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
@@ -53,7 +53,7 @@ _GUIDES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("replace_in_file",), "replace_in_file changes all matches in a file."),
 )
-"""Sentences, each with the tools it speaks of."""
+"""Sentences, each with the tools that it mentions."""
 
 
 def instructions(tools: Collection[str]) -> str:

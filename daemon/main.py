@@ -1,7 +1,7 @@
 """The daemon's entry point, and the only place where its objects are put together.
 
-Who holds the lock is the daemon; only the daemon unlinks a socket, because only it has proved the old one dead. It listens
-before the heavy imports, so that a client waits in the backlog instead of being refused.
+The process that holds the lock is the daemon. Only the daemon unlinks a socket: its lock proves that the old daemon is dead.
+It listens before the heavy imports, so that a client waits in the backlog instead of being refused.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> int:
     _log_to(places.log_file)
     _raise_open_files()
     sys.setswitchinterval(SWITCH_SECONDS)
-    # numpy's threads wait for each other in a loop: on a busy machine that costs more than they save, and memory for each.
+    # numpy's threads wait for each other in a busy loop: on a loaded machine that costs more than it saves, and memory too.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     logger.info("ctxd %s starts, pid %d, build %s", protocol.VERSION, os.getpid(), protocol.build())
     import anyio
@@ -66,8 +66,8 @@ def main() -> int:
     try:
         return anyio.run(_run, places, listener, own_socket)
     finally:
-        # Unlinked while the lock is still held: whoever takes it next makes its own. Where the whole folder was deleted and
-        # another daemon made it again, lock and all, the socket is that one's.
+        # Unlinked while the lock is still held: the next daemon makes its own socket. If the whole folder was deleted and
+        # another daemon made it again with a new lock, the socket belongs to that daemon.
         if _identity(places.socket) == own_socket:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(places.socket)
@@ -92,8 +92,8 @@ async def _run(places: Places, listener: socket.socket, own_socket: tuple[int, i
         logger.error("%s", error)  # noqa: TRY400  # the user's mistake, not ours
         print(f"ctxd: {error}", file=sys.stderr)
         return 1
-    # What was imported stays for good. Looked through by every full collection, it held all calls for 0.1 to 0.25 s, and a large
-    # pattern brings one about.
+    # Imported objects are never freed. A full collection would walk them and stop all calls for 0.1 to 0.25 s, and one large
+    # pattern is enough to start a collection.
     gc.freeze()
     registry = Registry(places, settings)
     stop = anyio.Event()
@@ -132,7 +132,7 @@ async def _housekeeping(
         await anyio.sleep(HOUSEKEEPING_SECONDS)
         await anyio.to_thread.run_sync(connections.process.registry.known.save)  # where the disk was full
         if not connections.process.registry.nothing_to_retry():
-            # Nobody waits for it: it may hang, on a disk that does not answer.
+            # Nobody waits for this thread: a disk that does not answer may hang it.
             threading.Thread(target=connections.process.registry.retry, name="retry", daemon=True).start()
         if not is_reachable():
             logger.info("the socket is gone: nobody can reach this daemon any more")
@@ -144,9 +144,9 @@ async def _housekeeping(
 
 
 def _become_daemon(places: Places) -> int | None:
-    """The descriptor that holds the daemon's lock, with our pid in the file; None where another process holds it."""
+    """The descriptor that holds the daemon's lock, with our pid in the file; None if another process holds the lock."""
     lock = os.open(places.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    # A front-end that looks whether a daemon lives holds the lock for microseconds.
+    # A front-end that checks whether a daemon lives holds the lock for microseconds.
     end = time.monotonic() + LOCK_SECONDS
     while True:
         try:
@@ -173,7 +173,7 @@ def _listen(places: Places) -> socket.socket:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which file a path names now."""
+    """Device and inode of the file that a path names now."""
     try:
         status = os.stat(path)
     except OSError:
@@ -195,7 +195,7 @@ def _log_to(path: str) -> None:
 
 
 class _LogFormatter(logging.Formatter):
-    """Names of files are in the log, and may hold what a terminal obeys."""
+    """Makes control characters visible: the log has file names, and they may hold terminal codes."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)

@@ -1,6 +1,6 @@
-"""Arguments of tools: what they may be, and what is wrong with those that a caller gave, in the caller's words.
+"""Arguments of tools: their types, and error messages about wrong ones in the caller's own words.
 
-Invariant: types are exact and nothing unknown passes; every message names the nearest valid argument or value.
+Invariant: types are exact and unknown arguments are refused; every message names the nearest valid argument or value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Params(BaseModel):
-    """Arguments of a tool: exact types, nothing unknown."""
+    """Arguments of a tool: exact types, no unknown names."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -29,7 +29,7 @@ class CamelParams(Params):
 
 
 def explained(error: ValidationError, params: type[Params]) -> str:
-    """Each wrong argument in the caller's words, with the nearest valid one."""
+    """Describe each wrong argument by the caller's own name for it, with the nearest valid one."""
     messages = []
     for one in error.errors():
         where = ".".join(str(part) for part in one["loc"])
@@ -62,7 +62,7 @@ def explained(error: ValidationError, params: type[Params]) -> str:
 
 
 def _known_at(params: type[Params], where: tuple[int | str, ...]) -> list[str]:
-    """Names of the arguments, or of the fields of an object in them."""
+    """Names of the arguments, or of the fields of the object at `where` in them."""
     for part in where:
         fields = {field.alias or name: field for name, field in params.model_fields.items()}
         if part in fields:
@@ -71,7 +71,7 @@ def _known_at(params: type[Params], where: tuple[int | str, ...]) -> list[str]:
 
 
 def _models_in(annotation: Any) -> Iterator[type[Params]]:
-    """Such as the one of `list[Model] | None`."""
+    """The models inside an annotation, such as Model in `list[Model] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, Params):
         yield annotation
     for part in get_args(annotation):

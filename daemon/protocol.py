@@ -5,11 +5,12 @@ A client connects to the Unix socket and sends one *hello* line of JSON:
     {"ctxd": 1, "version", "build", "want", "cwd", "root", "toolsets", "read_only", "text_backend", "files_backend", "only", ...}
 
 The daemon answers one line, `{"ctxd": 1, "version", "build", "pid", "ok": true, ...}` or `{..., "ok": false, "error", "hint"}`.
-Where `want` is "mcp", the socket speaks plain MCP (one JSON-RPC message a line) from there on. Every other want is a question
-that one answer line settles, and the daemon closes: "status", "add", "remove", "list", "stop", "why", "outline", "edits",
-"undo", "languages", "config", "model". They are for people's verbs; MCP has no place for them.
+If `want` is "mcp", the socket speaks plain MCP (one JSON-RPC message a line) from then on. Every other want is a question: the
+daemon sends one answer line and closes. They are "status", "add", "remove", "list", "stop", "why", "outline", "edits",
+"undo", "languages", "config" and "model", for verbs that people type and MCP does not have.
 
-No line is longer than LINE_BYTES_MAX. Whoever reads a longer one drops it and answers the error of `refusal`; the session goes on.
+No line is longer than LINE_BYTES_MAX. The reader of a longer one drops it and answers with the error of `refusal`; the session
+goes on.
 """
 
 from __future__ import annotations
@@ -21,16 +22,14 @@ PROTOCOL = 1
 VERSION = "0.1.0"
 
 LINE_BYTES_MAX = 64 << 20  # a longer message is an attack or a mistake
-LINE_END_BYTES = (
-    1024  # of a line that is too long, so much is kept of its head and of its tail: a request's id is there
-)
+LINE_END_BYTES = 1024  # kept of the head and of the tail of a line that is too long: a request's id is there
 INVALID_REQUEST = -32600  # of JSON-RPC
 
 SOCKET_PATH_BYTES_MAX = 103  # sun_path holds 104 bytes on macOS (108 on Linux), one of them the final NUL
 
 
 class Places:
-    """Where everything of ctxd lives; nothing is ever written into a project or the temp folder."""
+    """The paths of all of ctxd's own files. None is in a project or in the temp folder."""
 
     __slots__ = ("config", "socket", "state")  # not a dataclass: importing those takes 9 ms of the relay's 30
 
@@ -68,7 +67,7 @@ class Places:
 
     @property
     def daemon_lock(self) -> str:
-        """Held (flock) by the daemon for its whole life: who holds it is the daemon."""
+        """Held (flock) by the daemon for its whole life: the process that holds it is the daemon."""
         return os.path.join(self.state, "daemon.lock")
 
     @property
@@ -84,7 +83,7 @@ def places() -> Places:
         home = os.path.abspath(os.path.expanduser(home))
         config, state, run = home, home, home
     elif sys.platform == "linux" and os.path.isabs(os.environ.get("HOME", "")):
-        # What platformdirs does on Linux, without the 9-17 ms that importing it takes.
+        # The same as platformdirs does on Linux, without its import time of 9-17 ms.
         config = os.path.join(_xdg_folder("XDG_CONFIG_HOME", "~/.config"), "ctxd")
         state = run = os.path.join(_xdg_folder("XDG_STATE_HOME", "~/.local/state"), "ctxd")
     else:
@@ -97,7 +96,7 @@ def places() -> Places:
 
 
 def _xdg_folder(variable: str, default: str) -> str:
-    """A relative value is void, as the XDG specification has it."""
+    """The folder that `variable` names, else `default`. The XDG specification says to ignore a relative value."""
     path = os.environ.get(variable, "")
     return path if os.path.isabs(path) else os.path.expanduser(default)
 
@@ -115,7 +114,7 @@ def _socket_path(folder: str) -> str:
 
 
 def make_private_folder(path: str) -> None:
-    """Create `path` (and parents) with mode 0700; an existing one of ours is tightened, one of another user is refused."""
+    """Create `path` (and parents) with mode 0700. An existing folder of ours is tightened, another user's is refused."""
     os.makedirs(path, mode=0o700, exist_ok=True)
     status = os.stat(path)
     if status.st_uid != os.getuid():
@@ -125,7 +124,7 @@ def make_private_folder(path: str) -> None:
 
 
 def refusal(head: bytes, tail: bytes, line_bytes: int) -> bytes:
-    """The JSON-RPC error line that answers a line of `line_bytes`, of which only the head and the tail were kept."""
+    """The JSON-RPC error line for a line of `line_bytes` bytes, of which only the head and the tail were kept."""
     import json
 
     message = f"The message has {line_bytes:,} bytes; a line may have {LINE_BYTES_MAX:,}."
@@ -134,10 +133,10 @@ def refusal(head: bytes, tail: bytes, line_bytes: int) -> bytes:
 
 
 def _id_of_long_line(head: bytes, tail: bytes) -> str | int | None:
-    """The id of a request, where only short members stand between it and an end of the line: so hosts write it.
+    """The id of a request whose `id` is near the head or the end of the line, where hosts write it.
 
-    An `id` found so is a member of the message itself and of nothing inside it. None for a host's own answer: its id is
-    one of the daemon's.
+    Only short members may stand between it and that end, so the `id` belongs to the message itself and to no object inside it.
+    None for a host's answer: that id is one of the daemon's.
     """
     import json
     import re
@@ -176,11 +175,11 @@ _CODE_ENDINGS = (".py", ".scm", ".json", ".npz")
 
 
 def build() -> str:
-    """Fingerprint of the installed code: `<newest mtime in ns, hex>-<hash>`.
+    """Fingerprint of the installed code: `<newest mtime in ns, hex>-<hash>`. The leading time orders two builds.
 
-    An upgraded or edited installation never talks to yesterday's daemon. The leading time orders two builds.
+    By it an upgraded or edited installation sees that a daemon runs older code.
     """
-    import zlib  # hashlib takes 4 ms and 4 MB more; nobody attacks a fingerprint of one's own files
+    import zlib  # hashlib takes 4 ms and 4 MB more; nobody attacks a fingerprint of their own files
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     digest = zlib.crc32(f"{VERSION} {sys.version}".encode())
@@ -197,7 +196,7 @@ def build() -> str:
 
 
 def is_newer(ours: str, theirs: str) -> bool:
-    """Whether build `ours` is of newer code than build `theirs`."""
+    """True if build `ours` is of newer code than build `theirs`."""
     try:
         return ours != theirs and int(ours.partition("-")[0], 16) >= int(theirs.partition("-")[0], 16)
     except ValueError:

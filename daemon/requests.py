@@ -1,7 +1,7 @@
-"""Questions of people's verbs, each beside its answer: one line of hello, one answer line.
+"""Questions behind the verbs that people type, each beside its answer: one hello line, one answer line.
 
-Invariant: a request is typed and so is its answer; MCP has no place for them, and they know nothing of it.
-To add one, add a class with a `want` of its own.
+Invariant: a request is typed and so is its answer; neither is part of MCP or knows about it.
+To add a question, add a class with its own `want`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Process:
 
 
 class HelloRequest(Hello):
-    """A hello whose `want` names the class; `answer` makes the fields of the answer line. Raises ToolError."""
+    """A hello whose `want` selects the class. `answer` makes the fields of the answer line; it raises ToolError."""
 
     WANT: ClassVar[str] = ""
 
@@ -64,11 +64,11 @@ class Stop(HelloRequest):
 
 class StatusAnswer(TypedDict):
     status: dict[str, Any]
-    """`{"daemon", "projects"}`, as `ctxd status --json` prints it."""
+    """`{"daemon", "projects"}`, as `ctxd status --json` prints them."""
 
 
 class Status(HelloRequest):
-    """Of the project that serves `root`, or of all."""
+    """The status of the project that serves `root`, or of all projects."""
 
     WANT: ClassVar[str] = "status"
 
@@ -81,7 +81,7 @@ class Status(HelloRequest):
         return {"status": {"daemon": self._of_daemon(process), "projects": projects}}
 
     def _of_daemon(self, process: Process) -> dict[str, Any]:
-        """The backends are those that answer who asks: what the hello names or the default, less programs that are missing."""
+        """`backends` are those of this connection: named by the hello or the default, without programs that are missing."""
         registry = process.registry
         text = backend_of(self, "text_backend", TEXT_BACKENDS)
         files = backend_of(self, "files_backend", FILES_BACKENDS)
@@ -118,7 +118,7 @@ class List(HelloRequest):
 
 class AddAnswer(TypedDict):
     project: dict[str, Any]
-    """Its entry of `ctxd status --json`."""
+    """The project's entry in `ctxd status --json`."""
 
 
 class Add(HelloRequest):
@@ -144,7 +144,7 @@ class Remove(HelloRequest):
 
 
 class Model(HelloRequest):
-    """Which model a project wants and has; with `retry`, models that could not be had are tried again."""
+    """Which model a project wants and has; with `retry`, models that failed are tried again."""
 
     WANT: ClassVar[str] = "model"
     retry: bool = False
@@ -161,7 +161,7 @@ class WhyAnswer(TypedDict):
 
 
 class Why(HelloRequest):
-    """Whether and why a file is searched."""
+    """Why a file is or is not searched."""
 
     WANT: ClassVar[str] = "why"
     path: str
@@ -192,7 +192,7 @@ class EditsAnswer(TypedDict):
 
 
 class Edits(HelloRequest):
-    """The journal, of all edits or of those below a path."""
+    """The journal: all edits, or those below a path."""
 
     WANT: ClassVar[str] = "edits"
     path: str | None = None
@@ -242,7 +242,7 @@ class Languages(HelloRequest):
 class ConfigAnswer(TypedDict):
     settings: list[dict[str, Any]]
     problems: list[str]
-    """What the project's own files say that does not count, and why."""
+    """Settings in the project's own files that do not count, and why."""
 
 
 class Config(HelloRequest):
@@ -266,7 +266,7 @@ class Config(HelloRequest):
 
 
 def answer_alone(line: str, places: Places) -> Mapping[str, Any]:
-    """The answer line to a hello, in a process of its own: for questions that start no daemon and need none."""
+    """The answer line to a hello whose question needs no daemon. The front-end runs this in a short-lived process."""
     hello = json.loads(line)
     kind = {Languages.WANT: Languages, Config.WANT: Config}[hello["want"]]
     try:

@@ -1,4 +1,4 @@
-"""JSON schemas of tools as they are listed: as short as they can be, because every session pays for every token of them."""
+"""JSON schemas of tools as they are listed, as short as possible: every session pays for each of their tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def one_object(schema: dict[str, Any]) -> dict[str, Any]:
-    """A union of objects as one object of which some fields are required together: MCP wants `type: object` on top."""
+    """A union of objects as one object with groups of required fields: MCP wants `type: object` on top."""
     if "anyOf" not in schema:
         return schema
     rest = {name: one for name, one in schema["$defs"].items() if {"$ref": f"#/$defs/{name}"} not in schema["anyOf"]}
@@ -30,7 +30,7 @@ def with_errors(schema: dict[str, Any], error: dict[str, Any]) -> dict[str, Any]
 
 
 def compact(schema: Any) -> Any:
-    """A JSON schema without the titles pydantic adds, and with `X | None` told as X: every listed token is paid by every session."""
+    """A JSON schema without the titles that pydantic adds, and with X in place of `X | None`."""
     if isinstance(schema, list):
         return [compact(item) for item in schema]
     if not isinstance(schema, dict):

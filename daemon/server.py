@@ -1,7 +1,7 @@
-"""The socket's daemon end: hello, then one MCP session per connection. The only module that knows MCP.
+"""The daemon's end of the socket: hello, then one MCP session per connection. No other module knows MCP.
 
-Invariant: every call is answered by the tool's own JSON object, success or error; a bug in a handler is logged under an id
-that the answer names, and the session lives on.
+Invariant: the answer to every call is the tool's own JSON object, for success and for error. A bug in a handler is logged with
+an id that the answer names, and the session goes on.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Connections:
 
     async def _settle(self, stream: ByteStream, request: HelloRequest) -> None:
         try:
-            # A thread of its own: one that waits for a project's disk keeps no other question waiting.
+            # A thread of its own: no question waits for another one that hangs on a project's disk.
             fields = await anyio.to_thread.run_sync(request.answer, self.process, limiter=anyio.CapacityLimiter(1))
         except ToolError as error:
             await self._say(stream, ok=False, error=error.message, hint=error.hint)
@@ -147,7 +147,7 @@ class Connections:
 
 
 class LongLineError(ValueError):
-    """A line is beyond the limit."""
+    """A line is longer than the limit."""
 
 
 class Lines:
@@ -158,7 +158,7 @@ class Lines:
         self._held = bytearray()
 
     async def next(self, bytes_max: int = protocol.LINE_BYTES_MAX) -> bytes:
-        """The next line without its end. Raises anyio.EndOfStream, and LongLineError: `drop` goes on after that line."""
+        """The next line without its newline. Raises anyio.EndOfStream, and LongLineError: then call `drop`."""
         searched = 0
         while (end := self._held.find(b"\n", searched)) < 0:
             searched = len(self._held)
@@ -170,7 +170,7 @@ class Lines:
         return line
 
     async def drop(self) -> bytes:
-        """Read on to the end of a line that is too long, without keeping it. Returns the error that answers it."""
+        """Skip the rest of a line that is too long. Returns the error line that answers it."""
         kept = protocol.LINE_END_BYTES
         head, line_bytes = bytes(self._held[:kept]), len(self._held)
         while (end := self._held.find(b"\n")) < 0:
@@ -185,7 +185,7 @@ class Lines:
 
 
 class Session:
-    """One MCP session: its project, its toolsets, the calls it has running."""
+    """One MCP session: its project, its toolsets and its running calls."""
 
     def __init__(self, registry: Registry, hello: Hello) -> None:
         self.registry = registry
@@ -200,7 +200,7 @@ class Session:
         }
 
     def find_project(self) -> None:
-        """Open the project the host named; where it named none it is asked later. Raises ToolError."""
+        """Open the project that the host named. If it named none, the first call asks for it. Raises ToolError."""
         known = {tool.toolset for tool in TOOLS.values()}
         if unknown := [one for one in self.hello.toolsets or () if one not in known]:
             raise ToolError(f"there is no toolset {', '.join(unknown)}", f"The toolsets are {', '.join(sorted(known))}")
@@ -224,7 +224,7 @@ class Session:
         )
         to_server, from_host = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         to_host, from_server = anyio.create_memory_object_stream[SessionMessage](16)
-        sending = anyio.Lock()  # two tasks that send at once end the connection in the middle of a line
+        sending = anyio.Lock()  # two tasks that send at once would break the connection in the middle of a line
 
         async def read() -> None:
             async with to_server:
@@ -272,7 +272,7 @@ class Session:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(self.tools)}")
         try:
             view = self.view or await self._ask_roots(context)
-            # Opened now where it went away meanwhile (`ctxd remove`), and listed before it is asked.
+            # Open it again if it was closed meanwhile (`ctxd remove`), and wait until it is listed.
             view = await self._listed_view(view)
             call = Call(view, report=_progress_reporter(context))
             result = await self._run(tool, call, params.arguments or {})
@@ -301,7 +301,7 @@ class Session:
                 f"{tool.name} found no answer within {HARD_SECONDS:g} s", hint, name="TimeoutError"
             ) from None
         finally:
-            call.cancelled.set()  # a thread that still runs sees it at its next look and ends
+            call.cancelled.set()  # a thread that still runs ends when it next checks
 
     async def _listed_view(self, view: View) -> View:
         project = view.project
@@ -342,7 +342,7 @@ class Session:
 
 
 def _read_hello(line: Any) -> Hello:
-    """The hello of a session, or the request that it names. Raises ValueError, and ToolError where there is no such request."""
+    """The hello of a session, or the request that `want` names. Raises ValueError, and ToolError for an unknown `want`."""
     hello = read_hello(line)
     if hello.want == "mcp":
         return hello
@@ -377,7 +377,10 @@ def _result(answer: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
 
 
 def _progress_reporter(context: ServerRequestContext[Any]) -> Callable[[int, int], None]:
-    """What a handler's thread calls; sends at most one notification per PROGRESS_SECONDS, and none without a token."""
+    """The function by which a handler's thread reports progress.
+
+    It sends at most one notification per PROGRESS_SECONDS, and none if the host gave no progress token.
+    """
     if not (context.meta and context.meta.get("progress_token") is not None):
         return lambda _done, _total: None
     last = 0.0
@@ -395,7 +398,7 @@ def _progress_reporter(context: ServerRequestContext[Any]) -> Callable[[int, int
 
 
 def _malformed(line: bytes) -> bytes:
-    """A JSON-RPC error for a line that is no message, with its id where one can be made out."""
+    """A JSON-RPC error for a line that is no valid message, with the line's id if one can be found."""
     id_ = None
     code, message = types.PARSE_ERROR, "Parse error: a message is one line of JSON"
     try:
@@ -410,7 +413,7 @@ def _malformed(line: bytes) -> bytes:
 
 
 def _peer_uid(connection: socket.socket) -> int | None:
-    """The user at the other end; None where the platform does not tell (the folder's mode guards there)."""
+    """The user at the other end; None where the platform does not tell (there the folder's mode protects the socket)."""
     if sys.platform == "linux":
         _, uid, _ = struct.unpack(
             "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -1,7 +1,7 @@
 """What a tool is: a params model, a result type and a handler, side by side in `daemon/tools/`.
 
-Invariant: a handler is called with valid arguments only and knows nothing of MCP; what a caller can mend is a ToolError, and
-becomes the tool's own error shape. `TOOLS` is the fixed order in which tools are listed.
+Invariant: a handler gets valid arguments only and knows nothing of MCP. An error that the caller can fix is a ToolError and
+becomes the tool's own error shape. Tools are listed in the fixed order of `TOOLS`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from ctxd.daemon.projects.view import View
 
-CALL_SECONDS = 9.0  # a call answers within 10 s, with what it has by then
-_ATTEMPTS = 3  # to answer, where the index is lost and made anew meanwhile
+CALL_SECONDS = 9.0  # a call answers within 10 s, with the results that it has by then
+_ATTEMPTS = 3  # to answer while the index is lost and built again
 
 
 @dataclass(slots=True)
 class Call:
-    """One running call: whom it asks (`view`), when to stop, and how to tell that it goes on."""
+    """One running call: the project it asks (`view`), when to stop, and how to report progress."""
 
     view: View
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -39,14 +39,14 @@ class Call:
     ends_at: float = field(default_factory=lambda: time.monotonic() + CALL_SECONDS)
 
     def stop(self) -> bool:
-        """Whether to return what there is now."""
+        """True if the call must end now, with the results that it has."""
         return self.cancelled.is_set() or self.timed_out()
 
     def seconds_left(self) -> float:
         return self.ends_at - time.monotonic()
 
     def end_within(self, seconds: float) -> None:
-        """Make the deadline earlier, never later: `seconds` after the call came in."""
+        """Move the deadline to `seconds` after the call came in, but never to a later time."""
         self.ends_at -= max(0.0, CALL_SECONDS - seconds)
 
     def timed_out(self) -> bool:
@@ -81,13 +81,13 @@ class Tool:
             raise ToolError(explained(error, self.params)) from None
         try:
             return self._answer(call, params)
-        except PatternError as error:  # some are seen to be too large only when they are used
+        except PatternError as error:  # some patterns turn out to be too large only when they are used
             raise ToolError(f"Invalid pattern: {error}") from None
         except TargetError as error:
             raise ToolError(error.message, suggestions=error.suggestions) from None
 
     def _answer(self, call: Call, params: Params) -> dict[str, Any]:
-        """Made again where the index was lost while it was made: the handler then sees that, and says so."""
+        """Call the handler again if the index was lost meanwhile: the next answer takes that into account."""
         database = call.view.project.database
         for _ in range(_ATTEMPTS):
             generation = database.generation
@@ -106,7 +106,7 @@ class Tool:
         )
 
     def failure(self, error: ToolError, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a call that failed, in the shape that its arguments ask for."""
+        """The answer to a failed call, in the error shape that its arguments ask for."""
         return self.other_error(error, arguments) or self.error(error)
 
 
@@ -125,11 +125,11 @@ def tool(
     other_error: Callable[[ToolError, dict[str, Any]], dict[str, Any] | None] = lambda _error, _arguments: None,
     writes: bool = False,
 ) -> Callable[[Callable[[Call, Any], dict[str, Any]]], Callable[[Call, Any], dict[str, Any]]]:
-    """Register a handler. `result` is the TypedDict of its answers, or a union of them, from which the output schema is made.
-    `other_error` is for a tool with two contracts: the error shape of the second where the arguments ask for that one.
+    """Register a handler. The output schema is made from `result`: the TypedDict of its answers, or a union of several.
 
-    The schema admits the error shape too: hosts built on the TypeScript SDK hold errors against it as well, and would show
-    their user a schema violation in place of the message.
+    `other_error` is for a tool with two contracts: the second error shape, for arguments that ask for the second contract.
+    The output schema allows the error shape too: hosts built on the TypeScript SDK check errors against it, and would show
+    their user a schema violation instead of the message.
     """
 
     def register(handler: Callable[[Call, Any], dict[str, Any]]) -> Callable[[Call, Any], dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""The `ctxd` command and the stdio end of MCP. Standard library only: a host waits for its start."""
+"""The `ctxd` command and the stdio end of MCP. Standard library only: a host waits while it starts."""

@@ -1,7 +1,7 @@
 """The `ctxd` command: reads the command line and hands over to the verb.
 
-Invariant: `ctxd mcp` leaves this module before anything but the relay is imported; a usage error never exits with a status
-that means something else (argparse's own is 2, which `status` uses for "indexing").
+Invariants: `ctxd mcp` imports only the relay. A usage error never exits with a status that has another meaning (argparse's own
+is 2, which `status` uses for "indexing").
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _run(arguments: list[str]) -> int:
     from ctxd.mcp_frontend.launch import DaemonError
 
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started us
+        if getattr(sys, name) is None:  # our parent process closed it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
         getattr(sys, name).reconfigure(errors="surrogateescape")  # file names are any bytes
     options, unknown = parser().parse_known_args(arguments)
@@ -50,7 +50,7 @@ def _run(arguments: list[str]) -> int:
         return status
     except (DaemonError, CallError, OSError) as error:
         if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
             return PIPE_CLOSED
         render.complain(f"ctxd: {error}")
         return options.error_status

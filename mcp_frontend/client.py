@@ -1,6 +1,6 @@
-"""A person's end of the daemon's socket: hello questions, and tool calls over plain MCP lines.
+"""The end of the daemon's socket for people's verbs: hello questions, and tool calls over plain MCP lines.
 
-Invariant: every call either returns what the daemon said or raises DaemonError with a hint.
+Invariant: every call either returns the daemon's answer or raises an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctxd.mcp_frontend.launch import Connection, DaemonError, Launcher, hello
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROTOCOL_VERSION = "2025-11-25"  # one handshake, then calls; `ctxd call` needs nothing of later eras
+PROTOCOL_VERSION = "2025-11-25"  # one handshake, then calls; `ctxd call` needs nothing from later versions
 METHOD_NOT_FOUND = -32601
 READ_BYTES = 1 << 16
 
@@ -26,7 +26,7 @@ class CallError(Exception):
 
 
 def ask(want: str, *, start: bool = True, **fields: Any) -> dict[str, Any] | None:
-    """One hello question. None where no daemon runs and `start` is false. Raises DaemonError, also for `ok: false`."""
+    """One hello question. None if no daemon runs and `start` is false. Raises DaemonError, also for `ok: false`."""
     connection = Launcher().open(hello(want, **fields), start=start)
     if connection is None:
         return None
@@ -35,7 +35,7 @@ def ask(want: str, *, start: bool = True, **fields: Any) -> dict[str, Any] | Non
 
 
 def ask_without_starting(want: str, **fields: Any) -> dict[str, Any]:
-    """One hello question that needs no daemon: the one that runs answers, else a process that ends with its answer.
+    """One hello question that needs no daemon: a running daemon answers it, else a process started for this question.
 
     Raises DaemonError.
     """
@@ -55,7 +55,7 @@ def ask_without_starting(want: str, **fields: Any) -> dict[str, Any]:
 
 
 class ClientSession:
-    """An MCP session with the daemon, for `with`. `root` is what the paths in answers are relative to."""
+    """An MCP session with the daemon, for `with`. Paths in answers are relative to `root`."""
 
     def __init__(self, **fields: Any) -> None:
         connection = Launcher().open(hello("mcp", **fields))
@@ -103,7 +103,7 @@ class ClientSession:
         while True:
             message = json.loads(self._line())
             if "method" in message:
-                if "id" in message:  # we declared no capability, so there is nothing that we could be asked for
+                if "id" in message:  # an answer: we declared no capability, so the daemon sends no requests
                     error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
                     self._send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             elif message.get("id") == id_:
@@ -134,7 +134,7 @@ class ClientSession:
 
 
 def answer_of(result: dict[str, Any]) -> dict[str, Any]:
-    """The tool's own JSON object."""
+    """The tool's own JSON object in a `tools/call` result."""
     structured = result.get("structuredContent")
     if isinstance(structured, dict):
         return structured
@@ -147,7 +147,7 @@ def answer_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def error_of(answer: dict[str, Any]) -> str:
-    """What a failed answer says, whichever of the specs' error shapes it has; without the name of an exception."""
+    """The message of a failed answer in any of the specifications' error shapes, without the name of an exception."""
     for key in ("error_message", "error", "message", "text"):
         if answer.get(key):
             return re.sub(r"^[A-Z]\w+Error: ", "", str(answer[key]))

@@ -1,7 +1,7 @@
 """Find the daemon, or start it.
 
-Invariant: a daemon is started only by who holds `start.lock` and has seen that `daemon.lock` is free, so that any number of
-front-ends started at once end up with one daemon. Standard library only; what only a start needs is imported then.
+Invariant: only a front-end that holds `start.lock` and has seen that `daemon.lock` is free starts a daemon. So any number of
+front-ends started at once end up with one daemon. Standard library only; modules that only a start needs are imported then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import select
 import sys
 import time
-from _socket import AF_UNIX, SOCK_STREAM, socket  # the module `socket` around it takes 3 ms and 0.7 MB more
+from _socket import AF_UNIX, SOCK_STREAM, socket  # the module `socket` takes 3 ms and 0.7 MB more
 
 from ctxd.daemon import protocol
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-START_DEADLINE_S = 30.0  # a cold disk and a slow machine included; usual is 0.6
+START_DEADLINE_S = 30.0  # enough for a cold disk and a slow machine; 0.6 is usual
 STOP_DEADLINE_S = 15.0  # the daemon finishes its transaction and ends its workers
 TERMINATE_DEADLINE_S = 5.0  # after a signal to a daemon that did not answer
 POLL_S = 0.02
@@ -29,12 +29,12 @@ STARTS_MAX = 3  # in a row, without an answered call in between
 LOG_TAIL_LINES = 4
 HELLO_BYTES_MAX = 16 << 20
 
-# These speak for one connection and travel in its hello; the daemon serves everybody and must not inherit them.
+# These belong to one connection and travel in its hello. The daemon serves everybody and must not inherit them.
 PER_CONNECTION_VARIABLES = ("CTXD_PROJECT", "CTXD_TOOLSETS", "CTXD_TEXT_BACKEND", "CTXD_FILES_BACKEND")
 
 
 class DaemonError(Exception):
-    """No daemon, or none that answers; `hint` says what the person can do."""
+    """There is no daemon, or it does not answer; `hint` says what the person can do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class DaemonError(Exception):
 
 
 class Connection:
-    """A connection whose hello is answered. `rest` are bytes that came in after the answer line."""
+    """A connection whose hello is answered. `rest` holds the bytes that came after the answer line."""
 
     __slots__ = ("answer", "rest", "sock")
 
@@ -63,7 +63,7 @@ class Connection:
 
 
 def wait(seconds: float, sock: socket | None = None) -> None:
-    """Sleep, but no longer than until `sock` is readable. The relay brings its own, which also watches its host."""
+    """Sleep until `sock` is readable, at most `seconds`. The relay passes its own function, which also watches its host."""
     poll = select.poll()
     if sock is not None:
         poll.register(sock, select.POLLIN)
@@ -76,15 +76,15 @@ class Launcher:
     def __init__(self, wait: Callable[[float, socket | None], None] = wait) -> None:
         self.places = protocol.places()
         self.child: subprocess.Popen[bytes] | None = None
-        """The daemon, where it was us who started it; kept to be reaped."""
+        """The daemon if we started it; kept to be reaped."""
         self._wait = wait
         self._starts = 0
         self._older_one_replaced = False
 
     def open(self, hello: dict[str, Any], *, start: bool = True) -> Connection | None:
-        """Connect to the daemon and say hello; start one where none answers; replace one of older code, once.
+        """Connect to the daemon and say hello. Start one if none answers; replace one with older code, once.
 
-        Without `start` the daemon is taken as it is, and None means that there is none.
+        Without `start` a daemon is neither started nor replaced, and None means that none runs.
         Raises DaemonError.
         """
         deadline = time.monotonic() + START_DEADLINE_S
@@ -101,16 +101,16 @@ class Launcher:
             ) from error
 
     def answered(self) -> None:
-        """The daemon has answered a call: it works, and may be started again should it die."""
+        """Note that the daemon has answered a call: it works, and may be started again if it dies."""
         self._starts = 0
 
     def reap(self) -> None:
-        """Take the exit status of a daemon that we started and that has ended."""
+        """Take the exit status of a daemon that we started, if it has ended."""
         if self.child is not None and self.child.poll() is not None:
             self.child = None
 
     def stop(self, hello: dict[str, Any]) -> bool:
-        """Ask the daemon to end and wait until it has. False where none runs. Raises DaemonError where it stays."""
+        """Ask the daemon to end and wait for that. False if none runs. Raises DaemonError if it does not end."""
         if not self.is_lock_held():
             return False
         deadline = time.monotonic() + STOP_DEADLINE_S
@@ -118,7 +118,7 @@ class Launcher:
         try:
             connection = self._greet({**hello, "want": "stop"}, deadline)
         except DaemonError:
-            deadline = time.monotonic()  # it hangs: no use to wait for a clean end
+            deadline = time.monotonic()  # it hangs: do not wait for a clean end
         self._close(connection)
         if self._ends_until(deadline):
             return True
@@ -133,7 +133,7 @@ class Launcher:
         )
 
     def is_lock_held(self) -> bool:
-        """Whether a daemon lives, be it one that does not answer."""
+        """True if a daemon lives, even one that does not answer."""
         import fcntl
 
         try:
@@ -141,7 +141,7 @@ class Launcher:
         except OSError:
             return False
         try:
-            # Shared: two front-ends that look at the same time must not take each other for a daemon.
+            # Shared: two front-ends that check at the same time must not take each other for a daemon.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
         except OSError:
@@ -152,7 +152,7 @@ class Launcher:
     def _open_under_lock(self, hello: dict[str, Any], deadline: float) -> Connection | None:
         lock = self._start_lock(deadline)
         try:
-            # Whoever had the lock before us may have done the work.
+            # The previous holder of the lock may have started a daemon.
             connection = self._greet(hello, deadline)
             if self._fits(connection, hello):
                 return connection
@@ -172,7 +172,7 @@ class Launcher:
         )
 
     def _greet(self, hello: dict[str, Any], deadline: float) -> Connection | None:
-        """None where nobody listens, or who listened went away without an answer."""
+        """Connect and say hello. None if nobody listens, or the listener goes away without an answer."""
         sock = socket(AF_UNIX, SOCK_STREAM)
         try:
             sock.connect(self.places.socket)
@@ -242,7 +242,7 @@ class Launcher:
 
     def _start(self, hello: dict[str, Any], deadline: float) -> Connection:
         """Start a daemon and greet it. Called with the start lock."""
-        while self.is_lock_held():  # it is starting or ending by itself
+        while self.is_lock_held():  # another daemon is starting or ending
             connection = self._greet(hello, deadline)
             if connection is not None:
                 return connection
@@ -274,13 +274,13 @@ class Launcher:
             self._wait(POLL_S, None)
 
     def _spawn(self) -> int:
-        """Start a daemon in a session of its own. Returns how many bytes the log had before."""
+        """Start a daemon in a session of its own. Returns the number of bytes that the log had before."""
         import subprocess
         from contextlib import suppress
 
         if self.child is not None:
             with suppress(subprocess.TimeoutExpired):
-                self.child.wait(TERMINATE_DEADLINE_S)  # it has given up its lock and is all but gone
+                self.child.wait(TERMINATE_DEADLINE_S)  # it has released its lock and is about to end
         environment = {name: value for name, value in os.environ.items() if name not in PER_CONNECTION_VARIABLES}
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         with os.fdopen(os.open(self.places.log_file, flags, 0o600), "ab") as log:
@@ -337,7 +337,7 @@ class Launcher:
 
 
 def daemon_command() -> list[str]:
-    # -P: the working folder is the state folder, and no place to import from.
+    # -P: nothing must be imported from the working folder, which is the state folder.
     return [sys.executable, "-P", "-m", "ctxd.daemon.main"]
 
 
@@ -359,9 +359,9 @@ def hello(want: str, **more: Any) -> dict[str, Any]:
 
 
 def project_of(option: str | None = None) -> dict[str, str | None]:
-    """Root of the project to serve: `option`, else CTXD_PROJECT, else the git top level of the working folder, else that.
+    """Root of the project: `option`, else CTXD_PROJECT, else the git top level of the working folder, else that folder.
 
-    Returns the hello's fields `root` and `refused`: `/` and the home folder are nobody's project, and are refused.
+    Returns the hello's fields `root` and `refused`: `/` and the home folder are never a project, and are refused.
     """
     folder = working_folder()
     named = option or os.environ.get("CTXD_PROJECT")
@@ -379,9 +379,9 @@ def working_folder() -> str:
 
 
 def _git_top(folder: str) -> str:
-    """The nearest folder at or above `folder` with a `.git` entry, without running git; else `folder`.
+    """The nearest folder at or above `folder` with a `.git` entry, else `folder`. Does not run git.
 
-    A home folder under git (people keep their settings so) makes no project of everything in it.
+    A home folder under git does not count: some people keep their settings so, and not everything in it is one project.
     """
     top = folder
     while not _is_refused(top):

@@ -1,7 +1,7 @@
-"""`ctxd model`: which embedding models there are, and which one is used.
+"""`ctxd model`: lists, fetches and chooses embedding models.
 
-Invariant: only `pull`, and `use` of a model that is not here, reach for the network. A setting is written only where the model can
-be used, and nothing else of the file changes.
+Invariant: only `pull`, and `use` of a model that is not on this machine, use the network. A setting is written only if the model
+can be used, and nothing else in the file changes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def list_models(options: argparse.Namespace) -> int:
 
 
 def use(options: argparse.Namespace) -> int:
-    """Write the setting and restart the daemon: sessions live on, and the old vectors answer until the new ones are complete."""
+    """Write the setting and restart the daemon. Sessions go on; the old vectors answer until the new ones are complete."""
     name = _checked(options.name)
     path = protocol.places().settings_file
     _write_setting(path, name)
@@ -102,7 +102,7 @@ def status(options: argparse.Namespace) -> int:
 
 
 def _checked(name: str) -> str:
-    """The specification to write, its model fetched where it was not here. Raises DaemonError."""
+    """The value to write. Fetches its model if it is not on this machine. Raises DaemonError."""
     if name.startswith("path:"):
         folder = os.path.abspath(os.path.expanduser(name.removeprefix("path:")))
         models = [file for place in (folder, os.path.join(folder, "onnx")) for file in _names_in(place)]
@@ -122,7 +122,7 @@ def _checked(name: str) -> str:
 
 
 def _canonical(name: str) -> str:
-    """The name as it is listed, whatever its case; the last part of a name is enough where only one model has it."""
+    """The listed name, for a name in any case. The last part of a name is enough if only one model has it."""
     if name in WITHOUT_FILES or name.startswith(("path:", "openai:")):
         return name
     known = [one["name"] for one in _known()] + ["none"]
@@ -143,7 +143,7 @@ def _known() -> list[dict[str, Any]]:
 
 
 def _fetch(name: str) -> None:
-    """Its progress goes to our stderr."""
+    """Fetch a model. Its progress goes to our stderr."""
     done = subprocess.run([*_command("pull"), name], stderr=None, cwd="/", check=False)
     if done.returncode:
         raise DaemonError(f"{name} was not fetched.", "Nothing was changed: the model used so far goes on answering.")
@@ -161,7 +161,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _write_setting(path: str, name: str) -> None:
-    """Set `model` in a settings file, with all else in it as it was. Raises DaemonError where it cannot be read as TOML."""
+    """Set `model` in a settings file and keep the rest as it is. Raises DaemonError if the file is not valid TOML."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -183,7 +183,7 @@ def _write_setting(path: str, name: str) -> None:
     except tomllib.TOMLDecodeError as error:
         raise DaemonError(f"{path}: {error}", "Mend it, then try again.") from None
     protocol.make_private_folder(os.path.dirname(path))
-    target = os.path.realpath(path)  # a link into somebody's dotfiles stays one
+    target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
     temporary = target + ".new"
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(written)
@@ -191,7 +191,7 @@ def _write_setting(path: str, name: str) -> None:
 
 
 def _tell_if_overridden(name: str, options: argparse.Namespace) -> None:
-    """A variable or a project's own file may say otherwise."""
+    """Say so if a variable or a project's own file overrides the setting."""
     settings = ask_without_starting("config", **fields_of(options))["settings"]
     row = next(one for one in settings if one["key"] == "model")
     if row["value"] != name:

@@ -1,12 +1,12 @@
-"""`ctxd mcp`: copies MCP lines between a host's stdin and stdout and the daemon's socket, and outlives the daemon.
+"""`ctxd mcp`: copies MCP lines between a host's stdin and stdout and the daemon's socket, and survives the daemon's end.
 
-Invariant: the host gets each request answered at most once, by whole lines, whatever daemon ends while it works; bytes are
-copied, never re-encoded, and nothing but MCP lines goes to stdout. An `initialize` is answered within 30 ms and 15 MB,
-so every import here was weighed.
+Invariant: each request of the host gets at most one answer, in whole lines, even if a daemon ends in between. Bytes are
+copied, never re-encoded, and only MCP lines go to stdout. An `initialize` is answered within 30 ms and 15 MB, so imports
+here are few and measured.
 
-When the daemon goes away, the next daemon gets the host's `initialize` (its second answer is swallowed) and
-`notifications/initialized`, then once more the requests that were in flight; those to tools that write files are answered
-"state unknown" instead. A stateless session (protocol 2026-07-28) has no `initialize` and nothing to replay.
+After a daemon ends, the next one gets the host's `initialize` (its second answer is dropped) and `notifications/initialized`,
+then the requests that were in flight. Requests to tools that write files are not sent again: they are answered "state unknown".
+A stateless session (protocol 2026-07-28) has no `initialize`, and nothing is replayed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 STDIN, STDOUT = 0, 1
-LAST_ANSWERS_S = 1.0  # how long answers in flight may take once stdin has ended
-QUEUED_BYTES_MAX = 4 << 20  # one side stops being read while the other has so much left to take
+LAST_ANSWERS_S = 1.0  # to wait for answers in flight once stdin has ended
+QUEUED_BYTES_MAX = 4 << 20  # one side is not read while this much waits for the other
 READ_BYTES = 1 << 16
 REAP_POLL_MS = 50
-NO_DAEMON = -32000  # JSON-RPC's first code for errors of a server's own
+NO_DAEMON = -32000  # JSON-RPC's first code for a server's own errors
 HUNG_UP = select.POLLERR | select.POLLHUP | select.POLLNVAL
 MODERN_KEY = b'"io.modelcontextprotocol/protocolVersion"'  # in the _meta of each stateless request
 RESULT_HEAD = b'{"jsonrpc":"2.0","id":'
@@ -43,11 +43,11 @@ STATE_UNKNOWN = (
 
 
 class HostGoneError(Exception):
-    """Nobody is left to answer."""
+    """The host is gone: nobody waits for answers."""
 
 
 class Request:
-    """A request of the host that has no answer yet."""
+    """A request of the host without an answer yet."""
 
     __slots__ = ("id", "line", "method", "resent", "sent", "tool")
 
@@ -57,22 +57,22 @@ class Request:
         self.method = method
         self.tool = tool
         self.sent = False
-        """Whether the present daemon has, or may have, got any of it."""
+        """True if the present daemon may have got any part of it."""
         self.resent = False
 
 
 class LineBuffer:
-    """Cuts a stream into lines without their newline. An unfinished line is kept in pieces: joining is linear in its length."""
+    """Cuts a stream into lines without their newlines. An unfinished line is kept in pieces, so joining is linear."""
 
     __slots__ = ("_bytes", "_bytes_max", "_head", "_pieces", "_refused")
 
     def __init__(self, bytes_max: int = sys.maxsize) -> None:
-        """A line above `bytes_max` is dropped as it comes in; `refused` has the answer to it."""
+        """A line longer than `bytes_max` is dropped as it comes in; `refused` then has the answer to it."""
         self._bytes_max = bytes_max
         self._pieces: list[bytes] = []
         self._bytes = 0
         self._head: bytes | None = None
-        """The head of a line that is too long; its tail is all that `_pieces` holds."""
+        """The head of a line that is too long; `_pieces` then holds only its tail."""
         self._refused: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -87,11 +87,11 @@ class LineBuffer:
         return lines if whole is None else [whole, *lines]
 
     def rest(self) -> bytes:
-        """What has come of an unfinished line, which is none any more."""
+        """Take out the bytes of an unfinished line."""
         return self._whole() or b""
 
     def refused(self) -> list[bytes]:
-        """The answers to the lines that were too long, since this was last asked."""
+        """The answers to lines that were too long, since the last call."""
         refused, self._refused = self._refused, []
         return refused
 
@@ -105,7 +105,7 @@ class LineBuffer:
             self._pieces = [joined[-protocol.LINE_END_BYTES :]]
 
     def _whole(self) -> bytes | None:
-        """The line that ends here, None for one that was too long."""
+        """The line that ends here; None if it was too long."""
         line: bytes | None = b"".join(self._pieces)
         if self._head is not None:
             self._refused.append(protocol.refusal(self._head, line, self._bytes))
@@ -133,17 +133,17 @@ class Relay:
         self._initialize: Request | None = None
         self._initialized: bytes | None = None
         self._swallow: Request | None = None
-        """The `initialize` being replayed; the host's own lines wait in `_held` until it is answered."""
+        """The `initialize` that is replayed. The host's lines wait in `_held` until it is answered."""
         self._held: list[bytes] = []
         self._asked_by_daemon: set[str | float] = set()
         self._asked_by_dead: set[str | float] = set()
-        """Requests of a daemon that is gone: the host's answers to them mean nothing to the next one."""
+        """Ids of requests from a daemon that is gone: the next daemon has no use for the host's answers to them."""
         self._leave_at: float | None = None
         """Set once stdin has ended."""
         self._ends_seen_while_waiting = False
 
     def run(self) -> None:
-        """Until stdin ends or stdout is closed."""
+        """Copy lines until stdin ends or stdout is closed."""
         try:
             self._connect()
             while self._leave_at is None or self._is_worth_staying(self._leave_at):
@@ -185,11 +185,11 @@ class Relay:
             return max(0.0, self._leave_at - time.monotonic()) * 1000
         child = self._launcher.child
         if child is not None and (self._connection is None or self._connection.answer.get("pid") != child.pid):
-            return REAP_POLL_MS  # our daemon has left us: take its exit status when it ends
+            return REAP_POLL_MS  # our daemon has closed the connection: take its exit status when it ends
         return None
 
     def _wait_for_daemon(self, seconds: float, sock: socket | None = None) -> None:
-        """`launch.wait`, but a host that hangs up meanwhile ends it."""
+        """As `launch.wait`, but it ends early if the host hangs up."""
         poll = select.poll()
         if sock is not None:
             poll.register(sock, select.POLLIN)
@@ -200,7 +200,7 @@ class Relay:
             if fd == STDOUT and event & HUNG_UP:
                 raise HostGoneError
             if fd == STDIN:
-                # What the host has written before it left still wants an answer.
+                # Lines that the host wrote before it left still need answers.
                 readable = select.poll()
                 readable.register(STDIN, select.POLLIN)
                 unread = any(event & select.POLLIN for _, event in readable.poll(0))
@@ -215,7 +215,7 @@ class Relay:
             data = os.read(STDIN, READ_BYTES)
         except BlockingIOError:
             return
-        except OSError:  # a terminal that was closed
+        except OSError:  # stdin is a terminal that was closed
             data = b""
         if data:
             lines = self._host_lines.feed(data)
@@ -262,7 +262,7 @@ class Relay:
         self._forward(line)
 
     def _forward(self, line: bytes) -> None:
-        """Notifications and answers mean nothing to a daemon that has not been there; only requests start one."""
+        """Send a line to the daemon. Only a request starts one: a new daemon has no use for notifications and answers."""
         if self._swallow is not None:
             self._held.append(line)
         elif self._connection is not None:
@@ -271,7 +271,7 @@ class Relay:
     def _write_to_host(self, event: int) -> None:
         if event & HUNG_UP:
             raise HostGoneError
-        # A pipe that is ready takes PIPE_BUF bytes without blocking, and more only perhaps.
+        # A pipe that is ready takes PIPE_BUF bytes without blocking; more may block.
         try:
             written = os.write(STDOUT, self._to_host[: select.PIPE_BUF])
         except BlockingIOError:
@@ -285,9 +285,9 @@ class Relay:
     # The daemon's side
 
     def _connect(self) -> None:
-        """Reach a daemon and bring it up to date. Where none can be had, every waiting request is answered with why."""
+        """Reach a daemon and replay the session. If there is none, every waiting request is answered with the reason."""
         if self._failure is not None and time.monotonic() - self._failure[0] < LAST_ANSWERS_S:
-            # The start that was tried ahead of the first request has just failed: the request need not try again.
+            # An early start, before the first request, has just failed: the request does not try again.
             self._refuse_all(self._failure[1])
             self._failure = None
             return
@@ -338,7 +338,7 @@ class Relay:
             except BlockingIOError:
                 return
             except OSError:
-                # The daemon is gone. What it had answered is still to be read, then comes the end of its stream.
+                # The daemon is gone. Its last answers are still to be read, then its stream ends.
                 self._drop_queue()
                 return
             if request is not None:
@@ -409,7 +409,7 @@ class Relay:
             else:
                 request.sent = False
                 request.resent = True
-        # With nothing in flight the next request is soon enough: who says `ctxd stop` wants it to be stopped.
+        # If nothing is in flight, the next request reconnects: after `ctxd stop` the daemon should stay stopped.
         if self._in_flight:
             self._connect()
 
@@ -419,7 +419,7 @@ class Relay:
         self._connection = None
         self._swallow = None
         self._held.clear()
-        self._daemon_lines.rest()  # half an answer: the request will be sent again
+        self._daemon_lines.rest()  # drops half an answer: the request will be sent again
         self._drop_queue()
 
     # Answers of our own
@@ -438,7 +438,7 @@ class Relay:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The message, or `{}` for what is none: the daemon says what is wrong with it."""
+    """The message, or `{}` for a line that is none: the daemon will say what is wrong with it."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -447,7 +447,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _kind_of(line: bytes) -> tuple[str, str | float | None]:
-    """("result" | "error" | "request" | "notification", id) of a daemon's line, without parsing a long result."""
+    """("result" | "error" | "request" | "notification", id) of a daemon's line. Does not parse a long result."""
     if line.startswith(RESULT_HEAD):
         end = line.find(b",", len(RESULT_HEAD), len(RESULT_HEAD) + 24)
         number = line[len(RESULT_HEAD) : end]
@@ -473,7 +473,7 @@ def _tool_error(text: str, request: Request) -> dict[str, Any]:
 
 
 def options(arguments: list[str]) -> dict[str, Any] | None:
-    """The hello's fields for the flags of `ctxd mcp`; None where argparse should have a word: it takes 15 ms to import."""
+    """The hello's fields for the flags of `ctxd mcp`; None if argparse (15 ms to import) must read them."""
     project = None
     toolsets = os.environ.get("CTXD_TOOLSETS")
     read_only = False

@@ -1,8 +1,8 @@
-"""Answers as people read them: grouped and coloured on a terminal, one `path:line:text` a line in a pipe.
+"""Prints answers for people: grouped and coloured on a terminal, one `path:line:text` per line in a pipe.
 
-Invariant: all that a verb says to a person passes through `Screen.print`, and there every control character that is not ours is
-made visible (`\\x1b`). Colours and control codes of ours are written to a terminal only. One thing passes as it is: a `FileLine` that
-`ctxd search` found, on its way into a pipe, where a program wants what the file holds, as ripgrep gives it.
+Invariant: everything that a verb tells a person passes through `Screen.print`, which makes every foreign control character
+visible (`\\x1b`). Our own colours and control codes go only to a terminal. One exception: a `FileLine` that `ctxd search` found
+goes into a pipe unchanged, because a program wants the file's own bytes, as from ripgrep.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 BAR_CELLS = 24
 ANSWER_LINES, ANSWER_COLUMNS = 12, 300
-HIGHLIGHT_SECONDS = 0.2  # for one line, then lines stay as they are
+HIGHLIGHT_SECONDS = 0.2  # for one line; after that lines stay without colours
 CONTROL_CHARACTERS = re.compile(
     "[\0-\x08\n-\x1f\x7f-\x9f"  # all but the tab; some terminals take 0x9b for ESC [
     "\udc80-\udc9f"  # the same bytes in a name that is not UTF-8
-    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"  # these change the direction of text, or its lines
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"  # these change the direction of text, or break lines
 )
 CLEAR_LINE = "\r\x1b[K"
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
@@ -36,7 +36,7 @@ STATE_COLOURS = {"ready": GOOD, "degraded": BAD, "missing": BAD}
 
 
 class Screen:
-    """Where an answer is printed. `root`: what its paths are relative to; they are shown relative to the working folder."""
+    """The output of an answer. Its paths are relative to `root`, and are shown relative to the working folder."""
 
     def __init__(self, root: str | None = None, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -49,7 +49,7 @@ class Screen:
         return path if self._root is None else os.path.relpath(os.path.join(self._root, path), self._cwd)
 
     def print(self, *parts: str | Painted | FileLine) -> None:
-        """One line made of parts."""
+        """Print one line made of parts."""
         self.stream.write("".join(map(self._shown, parts)) + "\n")
 
     def clear(self) -> None:
@@ -57,7 +57,7 @@ class Screen:
             self.stream.write(CLEAR_SCREEN)
 
     def redraw(self, line: str) -> None:
-        """Put a line over the one that the cursor is in."""
+        """Replace the line that the cursor is in."""
         if self.is_terminal:
             self.stream.write(CLEAR_LINE + visible(line))
             self.stream.flush()
@@ -72,14 +72,14 @@ class Screen:
 
 
 class Painted(NamedTuple):
-    """Text in a colour where there are colours."""
+    """Text with a colour, if the output has colours."""
 
     text: str
     colour: str
 
 
 class FileLine(NamedTuple):
-    """A line of a file, or a part of it, as it stands there."""
+    """A line of a file or a part of it, unchanged."""
 
     text: str
 
@@ -90,13 +90,13 @@ def visible(text: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
-    if code >= 0xDC80:  # a byte that is no UTF-8, as `os.fsdecode` has it
+    if code >= 0xDC80:  # `os.fsdecode` stands this for a byte that is not UTF-8
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def say(text: str) -> None:
-    """One line for who asked."""
+    """One line on stdout."""
     Screen().print(text)
 
 
@@ -117,13 +117,13 @@ def print_json(value: Any) -> None:
 
 
 def print_log(text: str) -> None:
-    """A piece of the log, which may end anywhere in a line."""
+    """Print a piece of the log, which may end anywhere in a line."""
     sys.stdout.write("\n".join(map(visible, text.split("\n"))))
     sys.stdout.flush()
 
 
 class ProgressBar:
-    """One line on a terminal's stderr, redrawn; nothing elsewhere."""
+    """One redrawn line on stderr if that is a terminal, else nothing."""
 
     def __init__(self) -> None:
         self._screen = Screen(stream=sys.stderr)
@@ -178,14 +178,14 @@ def matches(screen: Screen, found: Iterable[dict[str, Any]], highlight: re.Patte
 
 
 def _print_heading(screen: Screen, index: int, *parts: str | Painted) -> None:
-    """The first line of a group, with an empty one between two groups."""
+    """Print the first line of a group, with an empty line between two groups."""
     if index:
         screen.print()
     screen.print(*parts)
 
 
 def _painted(line: str, highlight: re.Pattern[str]) -> list[Painted | FileLine] | None:
-    """`line` with its matches painted; None where that takes too long: `re` runs away with patterns that the daemon answers."""
+    """`line` with its matches painted; None if that takes too long, because `re` is slow on some patterns."""
 
     def give_up(_signal: int, _frame: object) -> None:
         raise _TooLongError
@@ -263,7 +263,7 @@ def occurrences(screen: Screen, found: Iterable[dict[str, Any]]) -> int:
 
 
 def answers(screen: Screen, found: Iterable[dict[str, Any]]) -> None:
-    """Print the results of `search_semantic_concept`: on a terminal with their first lines, else a line each."""
+    """Print the results of `search_semantic_concept`: on a terminal with their first lines, else one line each."""
     for index, one in enumerate(found):
         name = Painted(screen.path(one["file_path"]), PATH)
         place = Painted(f"{one['start_line']}-{one['end_line']}", LINE_NUMBER)
@@ -280,7 +280,7 @@ def answers(screen: Screen, found: Iterable[dict[str, Any]]) -> None:
 
 
 def outline(screen: Screen, answer: dict[str, Any]) -> None:
-    """Elements of `ctxd outline`: their lines, then kind, name and parameters, indented as they are nested."""
+    """Print the elements of `ctxd outline`: lines, kind, name and parameters, indented by nesting."""
     elements = answer["elements"]
     width = len(str(max((one["endLine"] for one in elements), default=0)))
     for one in elements:
@@ -292,7 +292,7 @@ def outline(screen: Screen, answer: dict[str, Any]) -> None:
 
 
 def overview(screen: Screen, answer: dict[str, Any]) -> None:
-    """The answer of `explore_codebase`: a line of counts, the languages, the tree, what is used most."""
+    """Print the answer of `explore_codebase`: counts, languages, the tree, the most used elements."""
     summary = answer["summary"]
     counts = f"{summary['files']:,} files, {summary['lines']:,} lines"
     screen.print(Painted(screen.path(answer["path"]), BOLD), f"  {counts}")
@@ -312,7 +312,7 @@ def overview(screen: Screen, answer: dict[str, Any]) -> None:
 
 
 def edits(found: list[dict[str, Any]]) -> None:
-    """One line an edit: number, time, tool, files."""
+    """Print one line per edit: number, time, tool, files."""
     for one in found:
         screen = Screen(one["root"])
         names = [screen.path(file["path"]) for file in one["files"] if not file["backup"]]
@@ -331,7 +331,7 @@ def _branch(screen: Screen, entries: list[dict[str, Any]], indent: str) -> None:
 
 
 def status(screen: Screen, report: dict[str, Any]) -> None:
-    """The health check: the daemon, then a block for each project."""
+    """Print the health check: the daemon, then a block for each project."""
     daemon = report["daemon"]
     if not daemon["running"]:
         screen.print("daemon  ", Painted("not running", ATTENTION), "; `ctxd start` starts it")
@@ -379,7 +379,7 @@ def _project(screen: Screen, project: dict[str, Any]) -> None:
 
 
 def table(screen: Screen, rows: list[tuple[str, ...]]) -> None:
-    """Columns as wide as they need to be; the last one is free."""
+    """Print columns as wide as needed; the last one has no width."""
     rows = [tuple(map(visible, row)) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for index, row in enumerate(rows):

@@ -1,7 +1,7 @@
-"""What each verb of the `ctxd` command does: ask the daemon, print the answer, return the exit status.
+"""The verbs of the `ctxd` command: each asks the daemon, prints the answer and returns the exit status.
 
-Invariant: exit codes mean what the help pages promise: `status` 0, 2, 3, 4; `search`, `symbol`, `files`, `ask` 0 found, 1 nothing,
-2 error; everything else 0 or 1.
+Invariant: exit codes are those of the help pages: `status` 0, 2, 3, 4; `search`, `symbol`, `files`, `ask` 0 found, 1 nothing
+found, 2 error; all others 0 or 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OK, NOTHING, USAGE, ERROR = 0, 1, 1, 2
 INDEXING, DEGRADED, NO_DAEMON = 2, 3, 4
 POLL_S = 0.1
 LOG_BLOCK_BYTES = 1 << 16
-PAGE_TOKENS = 100_000  # the most: a person reads all pages anyway
+PAGE_TOKENS = 100_000  # the largest allowed: a person gets all pages anyway
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 PUNCTUATION_OF_GLOBS = re.compile(r"[\\*?\[\]{},!]")
 NOT_READY = {
@@ -60,7 +60,7 @@ def start(options: argparse.Namespace) -> int:
         render.complain(f"ctxd: a daemon runs already (pid {pid}); `ctxd stop` it first")
         return USAGE
     command = daemon_command()
-    return os.execv(command[0], command)  # noqa: S606 - the daemon takes the place of this process
+    return os.execv(command[0], command)  # noqa: S606 - the daemon replaces this process
 
 
 def stop(_: argparse.Namespace) -> int:
@@ -107,7 +107,7 @@ def status(options: argparse.Namespace) -> int:
 
 
 def _wait(report: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """The first report in which nothing that is waited for is under way."""
+    """Wait for the work that `options` name. Returns the first report without such work."""
     with render.ProgressBar() as bar:
         while report["daemon"]["running"]:
             busy = [project for project in report["projects"] if _is_busy(project, options.wait)]
@@ -131,7 +131,7 @@ def _status_of(projects: list[dict[str, Any]]) -> int:
 
 
 def _report(root: str | None) -> dict[str, Any]:
-    """The object of `status --json`; without a daemon an empty one."""
+    """The object of `status --json`; an empty one without a daemon."""
     answer = ask("status", start=False, root=root)
     if answer is not None:
         return answer["status"]
@@ -195,7 +195,7 @@ def list_projects(options: argparse.Namespace) -> int:
 
 
 def _registered() -> list[dict[str, Any]]:
-    """What the last daemon has left in writing; nobody knows the state now."""
+    """The projects that the last daemon recorded; their state is unknown now."""
     try:
         with open(protocol.places().registry_file, encoding="utf-8") as file:
             roots = json.load(file)
@@ -210,11 +210,11 @@ def _registered() -> list[dict[str, Any]]:
 def search(options: argparse.Namespace) -> int:
     letters = (
         options.pattern if options.fixed_strings else re.sub(r"\\.", "", options.pattern)
-    )  # \S is no capital letter
+    )  # \S does not count as a capital letter
     ignore_case = options.ignore_case or (options.smart_case and letters == letters.lower())
     query, highlight = options.pattern, _highlighted(options.pattern, fixed=options.fixed_strings)
     if options.word_regexp:
-        # As ripgrep has it: a word may begin and end with any character, but stands between two that are none of a word's.
+        # As in ripgrep: a word may begin and end with any character, but has no word character before or after it.
         inner = PUNCTUATION.sub(r"\\\g<0>", query) if options.fixed_strings else query
         query, highlight = rf"(?:^|\W)(?:{inner})(?:\W|$)", rf"\b(?:{highlight})\b"
     shows_lines = not (options.files_with_matches or options.count)
@@ -261,14 +261,14 @@ def files(options: argparse.Namespace) -> int:
     arguments = {"name_pattern": _glob(options), "max_tokens": PAGE_TOKENS}
     if options.path:
         arguments["path"] = _absolute(options.path)
-    # As the tool has it of a glob: a name that begins with a dot asks for hidden files.
+    # As in the tool's globs: a name that begins with a dot asks for hidden files.
     is_named = any(part.startswith(".") and part.strip(".") for part in options.pattern.split("/"))
     only = {"extensions": options.extension, "hidden": options.hidden or is_named}
     return _query(options, "find_files_by_name", arguments, "files", show, only)
 
 
 def why(options: argparse.Namespace) -> int:
-    """The path as it is written: a link is asked about, not what it leads to."""
+    """Say why a file is or is not searched. The path is taken as written: a link is asked about, not its target."""
     answer = (ask("why", path=_absolute(options.path), **fields_of(options)) or {})["why"]
     if options.json:
         render.print_json(answer)
@@ -329,7 +329,7 @@ def ask_in_words(options: argparse.Namespace) -> int:
 
 
 def _glob(options: argparse.Namespace) -> str:
-    """A bare word stands for any name that contains it."""
+    """The glob of a query. A bare word means any name that contains it."""
     text = options.pattern
     is_glob = options.glob or any(character in text for character in "*?[{")
     if text and is_glob:
@@ -341,7 +341,7 @@ def _glob(options: argparse.Namespace) -> str:
 
 
 def _any_case(glob: str) -> str:
-    """The glob with each letter outside of sets as a set of its two cases."""
+    """The glob with each letter outside sets replaced by a set of its two cases."""
     parts = re.split(r"(\\.|\[[!^]?\]?[^\]]*\])", glob)
     parts[::2] = [re.sub(r"[^\W\d_]", _both_cases, part) for part in parts[::2]]
     return "".join(parts)
@@ -362,9 +362,9 @@ def _query(
     *,
     shows_lines: bool = True,
 ) -> int:
-    """Ask a tool, page after page, and print as the pages come; with --json, print one object of all pages.
+    """Ask a tool for all pages and print each as it comes; with --json, print one object for all pages.
 
-    `only` narrows the session to some files, see the hello's field.
+    `only` narrows the session to some files, as the hello's field does.
     """
     last: dict[str, Any] = {}
     shortened = 0
@@ -392,7 +392,7 @@ def _query(
 
 
 def _verdict(tool: str, answer: dict[str, Any], count: int) -> int:
-    """Exit status of a query, with a word on stderr where the answer is not whole."""
+    """Exit status of a query, with a note on stderr if the answer is not complete."""
     status = answer.get("status")
     if status in NOT_READY:
         progress = answer.get("progress") or {}
@@ -419,7 +419,7 @@ def _highlighted(pattern: str, *, fixed: bool) -> str:
 
 
 def _compiled(highlight: str, *, ignore_case: bool) -> re.Pattern[str] | None:
-    """What to colour in a line; Python's dialect is close enough for that, and where it is not, nothing is coloured."""
+    """The pattern to colour in a line. Python's dialect is close enough; if it cannot compile it, nothing is coloured."""
     try:
         return re.compile(highlight, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError):
@@ -443,7 +443,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def usage_of_mcp(options: argparse.Namespace) -> int:
-    """Reached only with flags that the relay's own reading gave up on and argparse understands."""
+    """Run the relay for flags that only argparse understands."""
     toolsets = [name.strip() for name in options.toolsets.split(",")] if options.toolsets else None
     return relay.main({**project_of(options.project), "toolsets": toolsets, "read_only": options.read_only})
 
@@ -461,7 +461,7 @@ def edits(options: argparse.Namespace) -> int:
 
 
 def undo(options: argparse.Namespace) -> int:
-    """The edit is asked for first and named then: a question may reach two daemons, where one of older code is replaced."""
+    """Take back an edit. We first ask for its number: when a daemon with older code is replaced, both get the question."""
     last = next((one for one in _edits(options.path) if one["state"] == "done"), None)
     if last is None:
         where = options.path or _root(None)
@@ -478,7 +478,7 @@ def undo(options: argparse.Namespace) -> int:
 
 
 def _edits(path: str | None) -> list[dict[str, Any]]:
-    """Those of a file or folder, by default of the project of this folder; the newest first."""
+    """The edits of a file or folder, by default of this folder's project; newest first."""
     return (ask("edits", path=_absolute(path) if path else _root(None)) or {})["edits"]
 
 
@@ -514,7 +514,7 @@ def config(options: argparse.Namespace) -> int:
 def logs(options: argparse.Namespace) -> int:
     path = protocol.places().log_file
     try:
-        log = open(path, "rb")  # noqa: SIM115 - replaced when the log is rotated
+        log = open(path, "rb")  # noqa: SIM115 - reopened when the log is rotated
     except FileNotFoundError:
         raise DaemonError(f"There is no log at {path}: no daemon has run yet.", "`ctxd start` starts one.") from None
     decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -529,7 +529,7 @@ def logs(options: argparse.Namespace) -> int:
 
 
 def _tail(log: Any, lines: int) -> bytes:
-    """The last `lines` lines; leaves the file at its end."""
+    """The last `lines` lines. Leaves the file position at the end."""
     position = log.seek(0, os.SEEK_END)
     tail = b""
     while position and tail.count(b"\n") <= lines:
@@ -541,7 +541,7 @@ def _tail(log: Any, lines: int) -> bytes:
 
 
 def _reopened(log: Any, path: str) -> Any:
-    """The log under its name now: another file after a rotation, from the start after a truncation."""
+    """The log that now has this name: another file after a rotation, read from the start after a truncation."""
     try:
         now = os.stat(path)
     except FileNotFoundError:
@@ -588,7 +588,7 @@ def _project(named: str | None) -> dict[str, str | None]:
 
 
 def _root(folder: str | None) -> str:
-    """The folder named, as it is; without one, the project of this folder."""
+    """The named folder, unchanged; without a name, the project of the working folder."""
     root = _project(folder)
     if root["root"] is None:
         raise DaemonError(f"{root['refused']} is not a project.", "Name a folder below it: ctxd add DIR.")

@@ -1,1 +1,1 @@
-"""What do several tools need to make an answer? Knows no single tool and nothing of MCP."""
+"""How are answers made, in the parts that several tools share? Knows no single tool and nothing of MCP."""

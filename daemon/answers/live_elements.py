@@ -1,8 +1,8 @@
 """The elements of files as they are now, for one call.
 
-Invariant: what is returned was read from the bytes on disk at that moment. A file that no row describes yet (it has just
-changed, the first pass has not come to it, it is ignored) is parsed for this answer; where there is no time for that, it is
-counted as `pending` and the answer says so.
+Invariant: the elements returned describe the bytes on disk at that moment. A file without current rows (it has just changed,
+the first pass has not reached it, it is ignored) is parsed for this answer. If there is no time for that, the file is counted
+as `pending` and the answer says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ctxd.daemon.projects.view import View
     from ctxd.indexer.languages.language import Language
 
-_TRIES = 3  # for a file that is written while it is parsed
+_TRIES = 3  # for a file that is written while we parse it
 
 
 class ElementLookup:
@@ -49,7 +49,7 @@ class ElementLookup:
         return elements or self._without_symbols(path)
 
     def _read(self, path: bytes) -> FileElements | None:
-        """None where the file was written meanwhile."""
+        """The elements of a file; None if it was written meanwhile."""
         data, _ = read_inside(self.project.root, path)
         text = decode(data)[1]
         language = languages.language_of(path, text)
@@ -72,7 +72,7 @@ class ElementLookup:
         )
 
     def _parsed(self, path: bytes, language: Language, key: bytes) -> tuple[str, bytes, bytes] | None:
-        """How parsing ended, the packed definitions and imports; None where there is no time."""
+        """The outcome of parsing, the packed definitions and imports; None if there is no time."""
         parsed_as = languages.parsed_language_of(path) or language  # the worker tells a C++ header from one of C itself
         job = ParseJob(
             path=self.project.root + b"/" + path,
@@ -96,7 +96,7 @@ class ElementLookup:
         return FileElements(path, data, decode(data)[1], language.name if language else None, "pending")
 
     def state(self) -> dict[str, Any]:
-        """Fields of an answer that had to do without the symbols of some files: none where it had not."""
+        """Fields that say that the symbols of some files are missing; empty if none are."""
         if not self.pending:
             return {}
         if self.project.indexing.symbols_ready:
@@ -106,7 +106,7 @@ class ElementLookup:
 
 
 def indexing_required(project: Any, what: str) -> dict[str, Any]:
-    """The fields that say so in the tools of specification 003."""
+    """The fields for "indexing_required" in the tools of specification 003."""
     progress = project.readiness.progress("symbols")
     done = f"{progress['done']} of {progress['total']} files are indexed"
     return {
@@ -118,7 +118,7 @@ def indexing_required(project: Any, what: str) -> dict[str, Any]:
 
 
 def outline(view: View, asked: str) -> dict[str, Any]:
-    """What `ctxd outline` shows: `{path, language, symbols, elements}` of a file. Raises ToolError.
+    """The answer of `ctxd outline`: `{path, language, symbols, elements}` of a file. Raises ToolError.
 
     An element: `{type, name, line, startLine, endLine, depth, parameters, modifiers, doc, complexity}`, in text order.
     """
@@ -167,7 +167,7 @@ def readable(view: View, argument: str) -> bytes:
 
 
 def elements_of(lookup: ElementLookup, path: bytes, argument: str) -> FileElements:
-    """The elements of a file that a caller names, which is text. Raises ToolError."""
+    """The elements of a text file that a caller names. Raises ToolError."""
     try:
         elements = lookup.of(path)
     except Unreadable as error:

@@ -1,4 +1,4 @@
-"""Every match, grouped by file: what two tools of specification 003 answer. They differ in what they say of a match.
+"""Every match, grouped by file: the answer of two tools of specification 003. They differ in the fields of a match.
 
 Invariant: a text that occurs twice in a line is two matches, and files, not matches, fill a page.
 """
@@ -23,7 +23,7 @@ LineMatch = tuple[int, bytes, int, int]
 
 
 class GroupedParams(Protocol):
-    """What both tools take, by whatever names."""
+    """The parameters of both tools, under one set of names."""
 
     query: str
     is_regex: bool
@@ -37,7 +37,7 @@ class GroupedParams(Protocol):
 
 
 class Teller:
-    """Says more of matches than where they are. It is asked once for each file, shown or only counted."""
+    """Adds fields to matches beyond their places. It is called once for each file, shown or only counted."""
 
     def of(self, found: FileMatches, occurrences: list[LineMatch]) -> list[dict[str, Any]]:
         """Fields for each match."""
@@ -45,11 +45,11 @@ class Teller:
         return [{} for _ in occurrences]
 
     def note(self) -> str | None:
-        """What is to be said of the file that it was asked about last."""
+        """A remark about the file of the last call."""
         return None
 
     def total(self) -> str:
-        """What a cursor has to remember of all files until now."""
+        """Totals of all files until now, for a cursor to carry."""
         return ""
 
     def go_on(self, total: str) -> None:
@@ -61,7 +61,7 @@ def matches_by_file(
     params: GroupedParams,
     teller: Teller | None = None,
 ) -> dict[str, Any]:
-    """The answer. `teller` says what else there is to say of the matches."""
+    """The answer. `teller` adds fields to the matches."""
     teller = teller or Teller()
     pattern = pattern_of(call, params.query, is_regex=params.is_regex, case_sensitive=params.case_sensitive)
     scope = scope_of_patterns(call.view, params.include, params.exclude)
@@ -127,7 +127,7 @@ def _group(
     }
     if note is not None:
         group["note"] = note
-    # The first file of a page is shown whatever its size: with as many matches as there is room for.
+    # The first file of a page is always shown, with as many matches as fit.
     while not page.results and len(matches) > 1 and size_of(group) > page.bytes_left:
         matches.pop()
         page.truncated = True

@@ -1,6 +1,6 @@
-"""How much of an answer fits: pages of results with their cursors, lines and texts cut to size.
+"""Limits the size of answers: pages of results with cursors, and lines and texts cut to size.
 
-Invariant: what does not fit is counted and told, never left out silently.
+Invariant: results that do not fit are counted and reported, never left out silently.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _COMPACT_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def end_that_fits(text: bytes, start: int, end: int, room: int) -> int:
-    """Where `text[start:end]` has to end, so that it is sent in `room` bytes: between lines where possible, never within a character."""
+    """The end for `text[start:end]` so that it fits into `room` bytes: between lines if possible, never within a character."""
 
     def between_lines(end: int) -> int:
         newline = text.rfind(b"\n", start, end)
         return newline if newline > start else end
 
     last = end
-    if end - start > room:  # a byte is sent as one at least
+    if end - start > room:  # each byte takes at least one byte in JSON
         end = between_lines(start + room)
     while (size := size_of(text[start:end].decode("utf-8", "replace"))) > room:
-        # Quotes and newlines take two bytes as they are sent: by how much too long it is, so much shorter it gets.
+        # Quotes and newlines take two bytes in JSON: shorten the text in proportion.
         end = between_lines(start + min((end - start) * room // size, end - start - 1))
     while end < last and text[end] & 0xC0 == 0x80:
         end -= 1
@@ -42,7 +42,7 @@ def end_that_fits(text: bytes, start: int, end: int, room: int) -> int:
 
 
 def cut(line: str, start: int, end: int) -> tuple[str, bool]:
-    """A line cut to LINE_CHARS_MAX around `start:end`, and whether it was."""
+    """A line cut to LINE_CHARS_MAX around `start:end`, and whether it was cut."""
     if len(line) <= LINE_CHARS_MAX:
         return line, False
     begin = max(0, min(start - (LINE_CHARS_MAX - min(end - start, LINE_CHARS_MAX)) // 2, len(line) - LINE_CHARS_MAX))
@@ -52,21 +52,21 @@ def cut(line: str, start: int, end: int) -> tuple[str, bool]:
 class Page:
     """The results of one answer: at most `results_max`, and at most `max_tokens` of TOKEN_BYTES bytes of compact JSON.
 
-    What no longer fits is still counted, up to `count_max`; beyond it the total is a lower bound. A result's place says
-    where it stands, for the cursor; `place` is that of the last result of the page before, None on a first page.
+    Results that no longer fit are still counted, up to `count_max`; beyond that the total is a lower bound. Each result has a
+    place, for the cursor. `place` is the place of the last result of the page before, None on a first page.
     """
 
-    _AROUND_BYTES = 400  # what stands around the results
+    _AROUND_BYTES = 400  # of the answer around the results
 
     def __init__(self, params: Any, *place: type, results_max: int = RESULTS_MAX, count_max: int = RESULTS_MAX) -> None:
-        """`place`: of what kinds the values of a place are, so that a cursor that was tampered with is refused."""
+        """`place`: the types of the values in a place, so that a tampered cursor is refused."""
         self.params = params
         self.results: list[Any] = []
         self.count = 0
         self.truncated = False
         self.place: list[Any] | None = None
         self.earlier = 0
-        """Results of the pages before."""
+        """Number of results on earlier pages."""
         if params.cursor is not None:
             self.earlier, *self.place = read_cursor(params, params.cursor, int, *place)
         self._results_max = results_max
@@ -76,7 +76,7 @@ class Page:
 
     @property
     def total(self) -> int:
-        """Results in all, those of earlier pages included."""
+        """Number of results, with those on earlier pages."""
         return self.earlier + self.count
 
     @property
@@ -88,7 +88,7 @@ class Page:
         return self._left
 
     def add(self, make: Callable[[], Any], place: list[Any]) -> bool:
-        """Count one result and, where there is room, make and keep it. False: enough, stop looking."""
+        """Count one result; make and keep it if there is room. False means enough: stop searching."""
         self.count += 1
         if self.count > self._count_max:
             return False
@@ -104,7 +104,7 @@ class Page:
         return True
 
     def count_no_more(self) -> None:
-        """There are more than would be counted."""
+        """Note that there are more results than are counted."""
         self.count = self._count_max + 1
 
     def tail(
@@ -115,7 +115,7 @@ class Page:
         stopped_at: list[Any] | None = None,
         cursor: str = "next_cursor",
     ) -> dict[str, Any]:
-        """The fields that say how complete the list is. `stopped_at` is the place before which a search had to stop."""
+        """The fields that say how complete the list is. `stopped_at` is the place where a search had to stop."""
         fields: dict[str, Any] = {}
         if self.count > self._count_max or stopped:
             fields["total_is_exact"] = False
@@ -131,12 +131,12 @@ class Page:
 
 
 def size_of(result: Any) -> int:
-    """Bytes of a result as it is sent."""
+    """Bytes of a result in compact JSON."""
     return len(_COMPACT_JSON.encode(result).encode("utf-8", "replace"))
 
 
 def make_cursor(params: Params, place: list[Any]) -> str:
-    """Where a list goes on: the place, bound to the arguments it belongs to."""
+    """A cursor: the place where a list goes on, bound to the arguments of the call."""
     return base64.urlsafe_b64encode(json.dumps([_fingerprint(params), *place]).encode()).decode().rstrip("=")
 
 
@@ -156,7 +156,7 @@ def read_cursor(params: Params, cursor: str, *kinds: type) -> list[Any]:
     try:
         for text in place:
             if isinstance(text, str):
-                text.encode("latin-1")  # a path, a character a byte
+                text.encode("latin-1")  # a path: one character per byte
     except UnicodeEncodeError:
         raise unreadable from None
     return place

@@ -1,6 +1,6 @@
-"""What the tools that search by meaning share: whether the index can answer, the hits, and what each hit shows.
+"""The shared part of the tools that search by meaning: if the index can answer, the hits, and the lines of each hit.
 
-Invariant: what is shown was read from the disk for this answer, and is of the very bytes that were ranked; a file that has moved on
+Invariant: shown text was read from the disk for this answer and has exactly the bytes that were ranked. A file that changed
 meanwhile is counted as pending, and the answer says so.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.meaning.semantic_search import ChunkHit, Found, Meaning
     from ctxd.indexer.symbols.outline import Definition
 
-_TELLING_WORTH = 0.3  # of a definition's name for the question, from which on it is shown instead of its chunk
+_TELLING_WORTH = 0.3  # a definition whose name is worth this much for the question is shown instead of its chunk
 _FILES_READ_MAX = 200
 _SNIPPET_CHARS_MAX = 8_000  # of code that is compared as a whole
 _COMPARED = 60
@@ -43,14 +43,14 @@ class Answer:
     end_line: int
     text: str
     score: float
-    """From 0 to 1: from 0.7 on a person would call it relevant."""
+    """From 0 to 1; from 0.7 on a person would call the result relevant."""
     element: Definition | None
-    """Which it is, or is a part of."""
+    """The definition that the lines are, or are a part of."""
     language: str
 
     @property
     def description(self) -> str:
-        """What the element is: the first line of its documentation, else of itself."""
+        """The first line of the element's documentation, or else of the element."""
         if self.element is not None and self.element.doc:
             return self.element.doc
         return next((line.strip() for line in self.text.split("\n") if line.strip()), "")
@@ -95,10 +95,10 @@ class SemanticQuery:
             yield dataclasses.replace(answer, score=ceiling)
 
     def ask_elements(self, text: str, limit: int, *, kind: str | None = None) -> Iterator[Answer]:
-        """As `ask`, with the elements that the chunks are about, and each at the place that its own score gives it.
+        """As `ask`, with the elements that the chunks are about, each ranked by its own score.
 
-        A file's best comes where the file ranks; what else it holds comes after that, and before files that answer worse. `kind`
-        wants elements of that type only.
+        The best element of a file ranks as the file does. The file's other elements follow later, before worse files. With `kind`
+        only elements of that type are returned.
         """
         question = Question(text)
         found = self._found(question, _FILES_READ_MAX if kind is not None else limit)
@@ -118,10 +118,10 @@ class SemanticQuery:
                 if kind is not None and element is None:
                     continue
                 lines = _shown(hit, element)
-                if any(first <= lines[0] and lines[1] <= last for first, last in shown):  # a comment's function, say
+                if any(first <= lines[0] and lines[1] <= last for first, last in shown):  # such as a comment's function
                     continue
                 if element is not None and type_of(element) in {"function", "method"}:
-                    if element in routines:  # a long one has many chunks
+                    if element in routines:  # a long routine has many chunks
                         continue
                     routines.add(element)
                 shown.append(lines)
@@ -151,7 +151,7 @@ class SemanticQuery:
         )
 
     def similar(self, snippet: str) -> Iterator[Answer]:
-        """Chunks like a piece of code, most alike first: by their vectors, and by how much of the snippet's words they hold."""
+        """Chunks like a piece of code, most similar first: by their vectors, and by their share of the snippet's words."""
         text = snippet[:_SNIPPET_CHARS_MAX]
         wanted = Counter(tokens(text))
         found = self.project.semantic.like(
@@ -176,7 +176,7 @@ class SemanticQuery:
         return self.project.model.meaning(text, self.call.stop)
 
     def _text(self, hit: ChunkHit) -> FileElements | None:
-        """As `_elements`, without them: what they cost is a third of an answer."""
+        """As `_elements`, but without the elements, which take a third of an answer's time."""
         try:
             data, _ = read_inside(self.project.root, hit.path)
         except Unreadable:
@@ -199,7 +199,7 @@ class SemanticQuery:
         return elements
 
     def state(self) -> dict[str, Any]:
-        """Fields that say what an answer had to do without."""
+        """Fields that say what an answer lacks."""
         fields: dict[str, Any] = {}
         lacking = dataclasses.replace(self.lacking, files=self.lacking.files + self._moved)
         if stale := self.stale or lacking.stale("embedded"):
@@ -210,7 +210,7 @@ class SemanticQuery:
         return fields
 
     def coverage(self) -> dict[str, Any]:
-        """What an empty answer vouches for."""
+        """Coverage of an empty answer: the files that were searched or skipped."""
         with self.project.lock:
             files = list(self.scope.files(self.project.table))
         skipped = self.project.left_out_of(self.scope.paths)
@@ -231,8 +231,10 @@ class SemanticQuery:
 def _element_of(
     question: Question, rarity: dict[str, float], elements: FileElements, hit: ChunkHit, kind: str | None
 ) -> Definition | None:
-    """The definition that a chunk is about: the one in it whose name answers best, else the one that fills it, the one around it,
-    its largest, or the one right below where the chunk is nothing but a comment.
+    """The definition that a chunk is about.
+
+    It is the one in the chunk whose name answers best, else the one that fills it, the one around it, or its largest; for a
+    chunk that is only a comment, the one right below.
     """
     inside, around = [], []
     for one in elements.definitions:
@@ -253,7 +255,7 @@ def _element_of(
 
 
 def _commented(elements: FileElements, hit: ChunkHit, kind: str | None) -> Definition | None:
-    """What a chunk that is nothing but a comment stands above."""
+    """The definition below a chunk that is only a comment."""
     text = elements.lines(hit.start_line, hit.end_line).strip()
     if not (text.startswith("/*") and text.find("*/") == len(text) - 2):
         return None
@@ -267,7 +269,7 @@ def _commented(elements: FileElements, hit: ChunkHit, kind: str | None) -> Defin
 def _score(
     question: Question, rarity: dict[str, float], elements: FileElements, hit: ChunkHit, *, own: bool = False
 ) -> float:
-    """`own`: by what the chunk says alone. What speaks for its file is counted for the file's best already."""
+    """The score of a hit. `own`: only by the chunk's text; the file's part of the score went to the file's best hit."""
     text = elements.lines(hit.start_line, hit.end_line)
     telling = sum(rarity.values())
     if own:
@@ -279,7 +281,7 @@ def _score(
 
 
 def _by_file(found: Found) -> dict[bytes, list[ChunkHit]]:
-    """The hits of each file, its best first, in the order of the files."""
+    """The hits of each file, best first; files in their order."""
     by_file: dict[bytes, list[ChunkHit]] = {}
     for hit in found.hits:
         by_file.setdefault(hit.path, [hit, *found.more[hit.path]])
@@ -287,7 +289,7 @@ def _by_file(found: Found) -> dict[bytes, list[ChunkHit]]:
 
 
 def _shown(hit: ChunkHit, element: Definition | None) -> tuple[int, int]:
-    """The lines to show: those of the chunk, or of the element where it lies in the chunk; a comment with what it stands above."""
+    """The lines to show: the chunk's, or those of an element inside it; a comment together with the element below."""
     if element is not None and element.start_line > hit.end_line:
         return hit.start_line, element.end_line
     if element is not None and hit.start_line <= element.line and element.end_line <= hit.end_line:

@@ -1,7 +1,7 @@
-"""A text file as it is on disk now, as the text tools show and change it.
+"""A text file in its current state on disk, for the text tools to show and change.
 
-Invariant: text, structure and hash are of the bytes that were read at that moment. The structure of a large text is found by a
-worker under a deadline: no text, however hostile, holds the daemon.
+Invariant: text, structure and hash come from the same read. A worker finds the structure of a large text under a deadline,
+so that no hostile text can block the daemon.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ctxd.indexer.structure import Structure
 
 SCANNED_HERE_BYTES = 100_000
-"""Of a larger text a worker finds the structure: hostile Markdown takes 10 s a megabyte."""
+"""A worker finds the structure of a larger text: hostile Markdown takes 10 s per megabyte."""
 SCANNED_BYTES_MAX = 32 << 20
-"""Of a larger text none is looked for."""
-_SCAN_SECONDS = 6.0  # leaves a search, and the answer, the rest of a call
+"""A larger text gets no structure."""
+_SCAN_SECONDS = 6.0  # leaves the rest of a call for a search and the answer
 _ANSWER_SECONDS = 1.0
 
 
@@ -36,11 +36,11 @@ class TextFile:
     data: bytes
     document: Document
     hash: str
-    """As answers show it."""
+    """The path that answers show."""
 
 
 def read_text_file(call: Call, argument: str) -> TextFile:
-    """The file that a caller names. Raises ToolError: outside, missing, a folder, no regular file, secret, binary."""
+    """The file that a caller names. Raises ToolError if it is outside, missing, not a regular file, secret or binary."""
     path = readable(call.view, argument)
     try:
         data, _ = read_inside(call.view.project.root, path)
@@ -53,7 +53,7 @@ def read_text_file(call: Call, argument: str) -> TextFile:
 
 
 def document_of(call: Call, path: bytes, text: bytes) -> Document:
-    """The canonical text of a file as a Document; asking for its structure raises ToolError where that takes too long."""
+    """The canonical text of a file as a Document. Asking for its structure raises ToolError if that takes too long."""
     language = format_of(path)
     return Document(text, language, lambda: _scanned(call, language, text))
 

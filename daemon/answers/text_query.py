@@ -1,6 +1,6 @@
-"""What every tool that searches text does alike: compile the query, run it, page through matching lines, say what was covered.
+"""The shared part of tools that search text: compile the query, run it, page through matching lines, report coverage.
 
-Invariant: tools differ in names, shapes and defaults only; which lines match, in which order and how many, comes from here.
+Invariant: tools differ only in names, shapes and defaults. This module alone decides which lines match, their order and number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One matching line; offsets are in the file's canonical text, which holds its neighbours."""
+    """One matching line. Offsets are in the file's canonical text, which also gives the lines around it."""
 
     found: FileMatches
     start: int
@@ -42,7 +42,7 @@ class Line:
         return self.found.text[self.start : self.end]
 
     def content(self) -> tuple[str, bool]:
-        """The line, cut around its match where it is very long, and whether it was."""
+        """The line, cut around its match if it is very long, and whether it was cut."""
         before = len(self.found.text[self.start : self.match_start].decode())
         return cut(self.raw.decode(), before, before + len(self._match()))
 
@@ -51,7 +51,7 @@ class Line:
         return cut(self._match(), 0, 0)
 
     def before(self, lines: int) -> list[tuple[str, bool]]:
-        """Up to so many lines before it, each as `cut` gives it."""
+        """Up to `lines` lines before it, each in the form of `cut`."""
         text = self.found.text
         shown: list[tuple[str, bool]] = []
         end = self.start - 1
@@ -62,7 +62,7 @@ class Line:
         return shown[::-1]
 
     def after(self, lines: int) -> list[tuple[str, bool]]:
-        """Up to so many lines after it; a text that ends in a newline has no line behind that."""
+        """Up to `lines` lines after it. There is no line after a final newline."""
         text = self.found.text
         shown: list[tuple[str, bool]] = []
         start = self.end + 1
@@ -78,7 +78,7 @@ class Line:
 
 
 def pattern_of(call: Call, query: str, *, is_regex: bool, case_sensitive: bool) -> Pattern:
-    """Raises ToolError."""
+    """Compile a query. Raises ToolError."""
     matchers = call.view.project.matchers
     worker = Worker(lambda job: matchers.result(job, call.stop), call.seconds_left)
     try:
@@ -105,7 +105,7 @@ def scope_of_patterns(view: View, include: str, exclude: str, *, words: str = ""
 
 
 def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
-    """What an answer about names vouches for, as `TextQuery.coverage` has it."""
+    """The coverage of an answer about names, in the form of `TextQuery.coverage`."""
     return {
         "files_searched": view.project.counter.files(scope),
         "skipped": dict(view.project.left_out_of(scope.paths)),
@@ -113,10 +113,10 @@ def listed_coverage(view: View, scope: Scope) -> dict[str, Any]:
 
 
 class TextQuery:
-    """One query as it runs. Made after the arguments are checked: from here on the files are those of this moment."""
+    """One running query. Make it after the arguments are checked: it brings the file table up to date."""
 
     def __init__(self, call: Call, pattern: Pattern, scope: Scope, *, exclude: Pattern | None = None) -> None:
-        """Lines that `exclude` matches too are left out."""
+        """Lines that also match `exclude` are left out."""
         self.call = call
         self.project = call.view.project
         self.pattern = pattern
@@ -127,11 +127,11 @@ class TextQuery:
         self._left_out = self.project.left_out_of(scope.paths)
 
     def files(self, after: bytes | None, offset: int = 0) -> Iterator[FileMatches]:
-        """Files with matches from `after` (that path, from an offset of its text) on, lazily."""
+        """Files with matches, lazily, beginning with the path `after` at an offset of its text."""
         return self.project.text.search(self.pattern, self.scope, self.search, after=after, offset=offset)
 
     def fill(self, page: Page, make: Callable[[Line], dict[str, Any]]) -> None:
-        """Put every matching line on `page`, from the offset of its place on; `make` is asked for what is shown only."""
+        """Put every matching line on `page`, from the offset of its place on. `make` is called only for lines that are shown."""
         path, looked_at = page.place or ("", 0)
         for found in self.files(path.encode("latin-1"), looked_at):
             place = found.path.decode("latin-1")
@@ -149,13 +149,13 @@ class TextQuery:
         return next(self.exclude.matches_in_line(line), None) is not None or self.exclude.undecided > before
 
     def coverage(self) -> dict[str, Any]:
-        """What the answer vouches for: `{files_searched, skipped: {reason: count}}`."""
+        """The coverage of the answer: `{files_searched, skipped: {reason: count}}`."""
         covered = self.project.text.coverage(self.scope, self.search)
         skipped = self._left_out + Counter(covered["skipped"])
         return {"files_searched": covered["files_searched"], "skipped": dict(skipped)}
 
     def tail(self, page: Page, *, cursor: str = "next_cursor", goes_on: bool = True) -> dict[str, Any]:
-        """The fields that say how complete and how current the answer is; with `goes_on`, where a stopped search goes on."""
+        """The fields that say how complete and current the answer is; with `goes_on` also a cursor for a stopped search."""
         at = self.search.stopped_at
         place = [at.decode("latin-1"), self.search.stopped_offset] if goes_on and at is not None else None
         undecided = self.pattern.undecided + (self.exclude.undecided if self.exclude is not None else 0)

@@ -1,7 +1,7 @@
-"""The files of one edit while it is worked out: read once, changed in memory, then written, all of them or none.
+"""The files of one edit while it is prepared: read once, changed in memory, then all written or none.
 
-Invariant: what is written was made from the bytes that were read; where a file has changed meanwhile everything is worked out
-again, or, where the caller named the hash he knows, refused.
+Invariant: the new bytes were made from the bytes that were read. If a file has changed meanwhile, the whole edit is prepared
+again; if the caller passed an expected hash, the edit is refused.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 
-TRIES = 5  # for files that others write to
+TRIES = 5  # while other programs write to the files
 DIFF_BYTES_MAX = 15_000 * TOKEN_BYTES
 _HASH = re.compile("sha256:[0-9a-f]{64}")
 
 
 def worked_out(make: Callable[[], Answer], *, knows_hash: bool) -> Answer:
-    """What `make` answers, which is called again where a file changes under it. Raises ToolError."""
+    """The result of `make`, which is called again if a file changes meanwhile. Raises ToolError."""
     name = ""
     for _ in range(TRIES):
         try:
@@ -45,12 +45,12 @@ def worked_out(make: Callable[[], Answer], *, knows_hash: bool) -> Answer:
 
 class WorkingFile:
     def __init__(self, path: bytes, argument: str, data: bytes, links: int) -> None:
-        """Raises ToolError for a binary file."""
+        """Open a file for changes in memory. Raises ToolError for a binary file."""
         self.path = path
         self.argument = argument
         self.data = data
         self.new = data
-        """After WorkingFiles.write: what the file holds, or would."""
+        """After WorkingFiles.write: the bytes that the file holds, or would hold after a dry run."""
         self._links = links
         try:
             self.draft = Draft(data)
@@ -58,14 +58,14 @@ class WorkingFile:
             raise ToolError(f"{argument!r} cannot be edited: {error}", "Name a text file") from None
 
     def change(self, changes: Sequence[Change]) -> None:
-        """Raises ToolError."""
+        """Make changes in memory. Raises ToolError."""
         try:
             self.draft.change(changes)
         except DraftError as error:
             raise self._impossible(error) from None
 
     def finish(self) -> None:
-        """Raises ToolError."""
+        """Make the new bytes. Raises ToolError."""
         try:
             self.new = self.draft.to_bytes()
         except DraftError as error:
@@ -76,7 +76,7 @@ class WorkingFile:
         return self.new != self.data
 
     def notes(self) -> list[str]:
-        """What is worth knowing of the edit of this file."""
+        """Remarks about the edit of this file."""
         notes = [self.draft.note] if self.draft.note else []
         if not self.is_changed:
             return [*notes, "the file reads so already: nothing was written"]
@@ -98,7 +98,7 @@ class WorkingFiles:
         return iter(self._files.values())
 
     def open(self, argument: str, expected_hash: str | None) -> WorkingFile:
-        """The file that a caller names, as changed until now. Raises ToolError."""
+        """The file that a caller names, with the changes made until now. Raises ToolError."""
         if expected_hash is not None and not _HASH.fullmatch(expected_hash):
             raise ToolError(
                 f"expectedHash {expected_hash[:80]!r} is no hash", "Pass the field hash of an answer as it was given"
@@ -116,7 +116,7 @@ class WorkingFiles:
         return file
 
     def write(self, tool: str, *, dry_run: bool, backup: bool) -> dict[str, Any]:
-        """Make the edit; the fields that tell of it. Raises FileChanged, ToolError."""
+        """Make the edit, unless `dry_run`. Returns the answer's fields about it. Raises FileChanged, ToolError."""
         for file in self:
             file.finish()
         changed = [file for file in self if file.is_changed]
@@ -144,7 +144,7 @@ class WorkingFiles:
 
 
 def editable(call: Call, argument: str) -> bytes:
-    """The path of a file that a caller may change: what may be read, and nothing in a `.git`. Raises ToolError."""
+    """The path of a file that a caller may change: a readable one that is not inside a `.git`. Raises ToolError."""
     path = readable(call.view, argument)
     if b".git" in path.lower().split(b"/"):
         raise ToolError(f"{argument!r} is git's own and never written", "Run git instead", name="PermissionError")

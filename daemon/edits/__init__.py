@@ -1,1 +1,1 @@
-"""How is a file changed without losing a byte? The one writer to projects, and its journal. Knows no tool."""
+"""How is a file changed without losing a byte? The only code that writes into projects, and its journal. Knows no tool."""

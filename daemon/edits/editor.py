@@ -1,19 +1,19 @@
-"""Files are changed here and nowhere else: all of an edit or nothing of it, whatever ends the daemon meanwhile.
+"""Makes edits, the only changes to files of a project: an edit is made as a whole or not at all, even if the daemon crashes.
 
 How an edit is made, under one lock:
 
-    1. Folders are opened, no link on the way, and files checked: regular, writable, holding what the edit was made from.
-    2. The journal gets an entry `open`, flushed: what the files hold, hashes of what they will hold, names of temporary files.
-    3. Each temporary file is written beside its file, gets owner, mode, ACL and extended attributes of it, is flushed and read back.
-    4. The files are compared with what the edit was made from once more; then the temporary files are renamed over them.
-    5. The folders are flushed, the entry becomes `done`.
+    1. Folders are opened without following links. Files are checked: regular, writable, with the bytes the edit was made from.
+    2. The journal gets an `open` entry, flushed: the files' bytes, hashes of their new bytes, names of the temporary files.
+    3. Each temporary file is written beside its file, gets its owner, mode, ACL and extended attributes, is flushed, read back.
+    4. The files are compared once more with the bytes the edit was made from. Then the temporary files are renamed over them.
+    5. The folders are flushed, and the entry becomes `done`.
 
-What fails before the first rename removes the temporary files and the entry; what fails between two renames is rolled back. What a
-crash interrupts is settled when the daemon starts: where all files are new the edit is made; else those that are get their old
-bytes back. A file to which somebody else has written since is left as it is.
+After a failure before the first rename, the temporary files and the entry are removed; after a failure between two renames, the
+edit is rolled back. After a crash, the daemon settles the edit at its next start: if all files are new, the edit is made; else
+the new ones get their old bytes back. A file that somebody else has written to since stays as it is.
 
-Invariant: at any moment each file is wholly old or wholly new, and no file is replaced that does not hold what the edit was made
-from. Open to programs that do not ask ctxd are the microseconds between comparing and renaming.
+Invariant: at any moment each file is wholly old or wholly new, and a file is replaced only if it holds the bytes that the edit
+was made from. A program that does not ask ctxd can still write in the microseconds between comparing and renaming.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOCK_SECONDS = 5.0  # for an edit before this one to come to its end
+LOCK_SECONDS = 5.0  # to wait for the edit before this one
 
 
 class UnsettledError(ToolError):
-    """Some files of an edit are new and cannot be put back now; its entry stays open."""
+    """Some files of an edit are new and cannot get their old bytes back now; its entry stays open."""
 
 
 class Editor:
     """Makes the edits of all projects, one after the other. Thread-safe."""
 
     def __init__(self, folder: str) -> None:
-        """`folder` holds the journal. What a crash interrupted is settled first."""
+        """`folder` holds the journal. Edits that a crash interrupted are settled first."""
         self._journal = Journal(folder)
         self._lock = threading.Lock()
         self._is_closed = False
@@ -64,11 +64,11 @@ class Editor:
             try:
                 self._settle(entry)
             except (OSError, ValueError, ToolError, FileChanged, Unreadable) as error:
-                # A disk that is full or not mounted, say: the entry stays for the next start.
+                # For example, a disk is full or not mounted: the entry stays for the next start.
                 logger.warning("edit %d in %s is not settled: %s", entry.number, entry.root, error)
 
     def close(self) -> None:
-        """Let a running edit come to its end; none begins after it."""
+        """Wait for a running edit; no other edit begins after it."""
         with self._lock:
             self._is_closed = True
 
@@ -86,9 +86,9 @@ class Editor:
         stop: Callable[[], bool] = lambda: False,
         undoes: JournalEntry | None = None,
     ) -> JournalEntry:
-        """Make all changes or none. Raises FileChanged, and ToolError for whatever else is in the way.
+        """Make all changes or none. Raises FileChanged, and ToolError for everything else that prevents the edit.
 
-        `stop` is asked for the last time before the first file is replaced.
+        `stop` is called for the last time before the first file is replaced.
         """
         size = sum(max(len(change.old or b""), len(change.new)) for change in changes)
         if size > EDIT_BYTES_MAX:
@@ -103,14 +103,14 @@ class Editor:
             if self._is_closed:
                 raise ToolError("the daemon is ending", "Nothing was changed; call again", name="RuntimeError")
             entry = self._commit(tool, root, changes, stop, undoes)
-            with contextlib.suppress(OSError):  # the edit is made whatever becomes of old ones
+            with contextlib.suppress(OSError):  # the edit is made even if old entries cannot be pruned
                 self._journal.prune()
             return entry
         finally:
             self._lock.release()
 
     def undo(self, number: int) -> JournalEntry:
-        """Take back an edit: its files get their old bytes, all or none. Raises ToolError."""
+        """Take back an edit: all of its files get their old bytes, or none does. Raises ToolError."""
         with self._lock:
             entry = self._journal.find(number)
             if entry is None:
@@ -157,8 +157,8 @@ class Editor:
                 raise
             except BaseException:
                 for replacement in replacements:
-                    replacement.discard()  # before the entry is, which tells of them
-                with contextlib.suppress(OSError):  # else the next start finds that nothing was changed
+                    replacement.discard()  # before the entry, which names the temporary files
+                with contextlib.suppress(OSError):  # on failure the next start finds that nothing was changed
                     self._journal.drop(entry)
                 raise
             for replacement in replacements:
@@ -194,7 +194,7 @@ class Editor:
             ) from None
 
     def _finished(self, entry: JournalEntry) -> JournalEntry:
-        """Mark what is made."""
+        """Mark an edit as made."""
         try:
             if entry.undoes is None:
                 return self._journal.mark(entry, "done")
@@ -202,12 +202,12 @@ class Editor:
             if undone is not None and undone.state == "done":
                 self._journal.mark(undone, "undone")
             self._journal.drop(entry)
-        except OSError:  # the files are as they should be; the next start finds that and marks it
+        except OSError:  # the files are right; the next start finds that and marks the entry
             logger.exception("edit %d is made, but the journal cannot be told", entry.number)
         return entry
 
     def _settle(self, entry: JournalEntry) -> None:
-        """Make one state of what a crash has left. Raises what keeps it from that."""
+        """Bring the files that a crash has left into one state, all old or all new. Raises whatever prevents that."""
         root = os.fsencode(entry.root)
         if not os.path.isdir(root):
             raise ToolError("its folder is not there")
@@ -226,7 +226,7 @@ class Editor:
 
 
 def listed(editor: Editor, path: str | None) -> list[dict[str, Any]]:
-    """What `ctxd edits` shows of those that touch a file or folder, the newest first; None: of all.
+    """The edits that `ctxd edits` shows, newest first: those that touch a file or folder, or all for None.
 
     An edit: `{id, time, tool, state, root, files: [{path, backup, bytesBefore, bytesAfter}]}`; the time in ISO 8601, paths
     relative to the root, `bytesBefore` null for a file that the edit made.
@@ -255,12 +255,12 @@ def listed(editor: Editor, path: str | None) -> list[dict[str, Any]]:
 
 
 def hash_of(data: bytes) -> str:
-    """As tools tell and take it."""
+    """The hash of a text, in the form that tools show and accept."""
     return "sha256:" + _hex(data)
 
 
 def backup_of(root: bytes, change: FileChange) -> FileChange | None:
-    """The change that copies the old bytes of a file into one beside it; None where they are there already. Raises ToolError."""
+    """The change that copies a file's old bytes into a backup beside it; None if the backup has them already. Raises ToolError."""
     assert change.old is not None
     path = change.path + BACKUP_SUFFIX
     before = read_to_edit(root, path)[0] if os.path.lexists(os.path.join(root, path)) else None
@@ -268,7 +268,7 @@ def backup_of(root: bytes, change: FileChange) -> FileChange | None:
 
 
 def _replace(root: bytes, replacements: list[Replacement], stop: Callable[[], bool]) -> None:
-    """All or none. Raises FileChanged, ToolError."""
+    """Replace all files or none. Raises FileChanged, ToolError."""
     replaced: list[Replacement] = []
     try:
         for one in replacements:
@@ -295,7 +295,7 @@ def _replace(root: bytes, replacements: list[Replacement], stop: Callable[[], bo
 
 
 def _put_back(root: bytes, change: FileChange, temporary: bytes) -> None:
-    """Undo one change that was made. Raises FileChanged, ToolError."""
+    """Give one file its old bytes back. Raises FileChanged, ToolError."""
     replacement = Replacement(root, FileChange(change.path, change.new, change.old or b""), temporary)
     try:
         if change.old is None:
@@ -311,7 +311,7 @@ def _put_back(root: bytes, change: FileChange, temporary: bytes) -> None:
 
 
 def _found(root: bytes, file: EditedFile) -> tuple[str, bytes]:
-    """Whether a crash has left a file "old", "new" or "other", and its bytes. Its temporary file is removed. Raises OSError."""
+    """State after a crash ("old", "new" or "other") and bytes of a file; removes its temporary file. Raises OSError."""
     path = os.fsencode(file.path)
     try:
         folder = open_folder(root, os.path.dirname(path))
@@ -330,7 +330,7 @@ def _found(root: bytes, file: EditedFile) -> tuple[str, bytes]:
 
 
 def _said(error: BaseException) -> str:
-    """Without a hint, which would say that nothing was changed."""
+    """The error's message without its hint, which would say that nothing was changed."""
     return error.message if isinstance(error, ToolError) else str(error)
 
 

@@ -1,13 +1,13 @@
-"""The journal of edits: what each of them took away, so that it can be taken back, by a person or after a crash.
+"""The journal of edits: the old bytes of each edit, so that a person, or the daemon after a crash, can take it back.
 
-One file an edit, `<number>.<state>` in the folder `edits` of ctxd's state. Its first line is JSON, the fields of JournalEntry; the old bytes
-of the edit's files follow, one after the other. States:
+Each edit has one file, `<number>.<state>` in the folder `edits` of ctxd's state. Its first line is JSON, the fields of
+JournalEntry; the old bytes of the edit's files follow, one after the other. States:
 
     open     about to be made, or interrupted: it is settled when the daemon starts
     done     made
     undone   made and taken back
 
-Invariant: a file's content never changes once it has its name; its state is the name, and a rename changes it.
+Invariant: an entry's content never changes once its file has its name. The state is in the name, and a rename changes it.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _STATES = ("open", "done", "undone")
 @dataclass(frozen=True, slots=True)
 class EditedFile:
     path: str
-    """Relative to the root of the edit; surrogates stand for bytes that are no UTF-8."""
+    """Relative to the root of the edit. Surrogates stand for bytes that are not UTF-8."""
     temporary: str
     """Name of the temporary file, in the same folder."""
     old_hash: str | None
-    """SHA-256 in hex; None where the edit made the file."""
+    """SHA-256 in hex; None if the edit made the file."""
     old_bytes: int
     new_hash: str
     new_bytes: int
     is_backup: bool = False
-    """A copy that was asked for: undo leaves it."""
+    """True for a backup that the caller asked for: undo keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class JournalEntry:
     root: str
     files: tuple[EditedFile, ...]
     undoes: int | None = None
-    """Number of the edit that this one takes back; such an entry is there only while it is open."""
+    """Number of the edit that this one takes back. Such an entry exists only while it is open."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class JournalEntry:
 
 
 class Journal:
-    """Not thread-safe: who edits holds a lock."""
+    """Not thread-safe: the editor holds a lock."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -75,7 +75,7 @@ class Journal:
     def begin(
         self, tool: str, root: str, files: list[EditedFile], old: list[bytes | None], undoes: int | None = None
     ) -> JournalEntry:
-        """Write down, so that it survives a crash, what an edit is about to replace. Raises OSError."""
+        """Record the bytes that an edit is about to replace, so that they survive a crash. Raises OSError."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         number = 1 + max((number for number, _ in self._names()), default=0)
         entry = JournalEntry(number, "open", time.time(), tool, root, tuple(files), undoes)
@@ -96,7 +96,7 @@ class Journal:
         return entry
 
     def mark(self, entry: JournalEntry, state: str) -> JournalEntry:
-        """Raises OSError."""
+        """Rename an entry to another state. Raises OSError."""
         marked = replace(entry, state=state)
         os.rename(os.path.join(self._folder, entry.name), os.path.join(self._folder, marked.name))
         return marked
@@ -106,7 +106,7 @@ class Journal:
         os.unlink(os.path.join(self._folder, entry.name))
 
     def entries(self, *, state: str | None = None) -> list[JournalEntry]:
-        """All that can be read, or those in one state; the newest first."""
+        """All readable entries, or those in one state; newest first."""
         names = sorted(self._names(), reverse=True)
         found = [self._read(number, own) for number, own in names if state in (None, own)]
         return [entry for entry in found if entry is not None]
@@ -115,7 +115,7 @@ class Journal:
         return next((self._read(*name) for name in self._names() if name[0] == number), None)
 
     def old(self, entry: JournalEntry) -> list[bytes | None]:
-        """What the files of an edit held before it. Raises OSError, ValueError for a damaged entry."""
+        """The bytes of an edit's files before it. Raises OSError, and ValueError for a damaged entry."""
         with open(os.path.join(self._folder, entry.name), "rb") as file:
             file.readline()
             found = [None if one.old_hash is None else file.read(one.old_bytes) for one in entry.files]
@@ -125,7 +125,7 @@ class Journal:
         return found
 
     def prune(self) -> None:
-        """Forget the oldest edits beyond the limits; never the last one, never an open one."""
+        """Delete the oldest edits beyond the limits, but never the last one and never an open one."""
         kept_bytes = kept = 0
         oldest = time.time() - DAYS_MAX * _DAY_SECONDS
         for number, state in sorted(self._names(), reverse=True):

@@ -1,6 +1,6 @@
-"""One file and the one that takes its place: another file beside it, alike in all but its bytes, renamed over it.
+"""Replaces one file: a temporary file beside it, equal in everything except its bytes, is renamed over it.
 
-Invariant: nothing here writes into a file that has a name of its own; what fails leaves the file as it was.
+Invariant: only temporary files are written to, and a failure leaves the original file as it was.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctxd.daemon.errors import ToolError
 from ctxd.indexer.decode import Unreadable, open_folder, read_at
 from ctxd.indexer.files.walker import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
-EDIT_BYTES_MAX = 64 << 20  # of all files of one edit: all are held in memory, and in the journal
+EDIT_BYTES_MAX = 64 << 20  # of all files of one edit together: memory and the journal hold all of them
 BACKUP_SUFFIX = b".bak"
 _ACL = "system.posix_acl_access"
 _SAME_FILE = ("st_dev", "st_ino", "st_mode", "st_uid", "st_gid")
@@ -24,7 +24,7 @@ _NOTHING = "Nothing was changed"
 
 
 class FileChanged(Exception):  # noqa: N818  # a state of a file, not a fault of ours
-    """A file does not hold what an edit of it was made from. `path` is relative to the root."""
+    """A file no longer holds the bytes that an edit was made from. `path` is relative to the root."""
 
     def __init__(self, path: bytes) -> None:
         super().__init__(f"{os.fsdecode(path)!r} was written to meanwhile")
@@ -33,11 +33,11 @@ class FileChanged(Exception):  # noqa: N818  # a state of a file, not a fault of
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The path is relative to the root, no link on the way."""
+    """The path is relative to the root, without symbolic links."""
 
     path: bytes
     old: bytes | None
-    """None: there is no such file yet."""
+    """None if the file does not exist yet."""
     new: bytes
     is_backup: bool = False
 
@@ -66,10 +66,10 @@ def temporary_name() -> bytes:
 
 
 class Replacement:
-    """`prepare`, `compare`, `replace`, in this order, and `close` at last."""
+    """Call `prepare`, `compare`, `replace` in this order, and `close` at the end."""
 
     def __init__(self, root: bytes, change: FileChange, temporary: bytes) -> None:
-        """Opens the folder and checks the file. `temporary` is a name. Raises FileChanged, ToolError."""
+        """Open the folder and check the file. `temporary` is a name without a folder. Raises FileChanged, ToolError."""
         self.change = change
         self.temporary = temporary
         self._name = os.path.basename(change.path)
@@ -87,7 +87,7 @@ class Replacement:
             raise
 
     def prepare(self) -> None:
-        """Write the temporary file to the disk. Raises ToolError."""
+        """Write and flush the temporary file. Raises ToolError."""
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self.temporary, flags, 0o600, dir_fd=self._folder)
@@ -104,13 +104,13 @@ class Replacement:
             raise self._refused(error) from None
 
     def compare(self) -> None:
-        """Raises FileChanged where the file is not the one that was checked any more, or holds other bytes."""
+        """Raise FileChanged if the file is no longer the one that was checked, or holds other bytes."""
         before, now = self._status, self._compared()
         if any(getattr(before, field, None) != getattr(now, field, None) for field in _SAME_FILE):
             raise FileChanged(self.change.path)
 
     def replace(self) -> None:
-        """Raises ToolError."""
+        """Rename the temporary file over the file. Raises ToolError."""
         try:
             os.rename(self.temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         except OSError as error:
@@ -125,8 +125,8 @@ class Replacement:
             raise self._refused(error) from None
 
     def flush_folder(self) -> None:
-        """Make the rename last through a power failure."""
-        with contextlib.suppress(OSError):  # some file systems cannot: then it is as durable as they make it
+        """Flush the folder, so that the rename survives a power failure."""
+        with contextlib.suppress(OSError):  # some file systems cannot do this
             descriptor = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._folder)
             try:
                 os.fsync(descriptor)
@@ -134,7 +134,7 @@ class Replacement:
                 os.close(descriptor)
 
     def discard(self) -> None:
-        """Remove the temporary file, where it has not taken the other's place."""
+        """Remove the temporary file, unless it was renamed over the file."""
         if self._has_temporary:
             with contextlib.suppress(OSError):
                 os.unlink(self.temporary, dir_fd=self._folder)
@@ -145,7 +145,7 @@ class Replacement:
         os.close(self._folder)
 
     def _compared(self) -> os.stat_result | None:
-        """The status of the file, which holds the old bytes; None for one that is to be made. Raises FileChanged, ToolError."""
+        """Check the file's bytes and return its status; None if the edit creates it. Raises FileChanged, ToolError."""
         try:
             data, status = read_at(self._folder, self._name)
         except Unreadable as error:
@@ -159,7 +159,7 @@ class Replacement:
         return status
 
     def _check_writable(self) -> None:
-        # No mode keeps root out, but who takes all write bits off a file means that it should not be written.
+        # No mode stops root, but a file without any write bit is not meant to be written.
         status = self._status
         if status is None or (status.st_mode & 0o222 and os.access(self._name, os.W_OK, dir_fd=self._folder)):
             return
@@ -170,7 +170,7 @@ class Replacement:
         )
 
     def _make_alike(self, descriptor: int) -> None:
-        """Owner, mode, ACL and extended attributes of the file; a backup gets those of what it is a copy of. Raises OSError, ToolError."""
+        """Copy owner, mode, ACL and extended attributes of the file; a backup gets its original's. Raises OSError, ToolError."""
         name = self._name.removesuffix(BACKUP_SUFFIX) if self.change.is_backup else self._name
         if self._status is None and not self.change.is_backup:
             return
@@ -184,7 +184,7 @@ class Replacement:
             if (wanted.st_uid, wanted.st_gid) != _owner(descriptor):
                 os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
             have = _attributes(descriptor)
-            if _ACL in have and _ACL not in attributes:  # the folder's default, which the file does not have
+            if _ACL in have and _ACL not in attributes:  # the folder's default ACL, which the old file does not have
                 os.removexattr(descriptor, _ACL)
             for attribute, value in attributes.items():
                 if have.get(attribute) != value:
@@ -226,8 +226,8 @@ def _owner(descriptor: int) -> tuple[int, int]:
 
 
 def _attributes(descriptor: int) -> dict[str, bytes]:
-    """Extended attributes, the ACL among them. Raises OSError."""
-    if not hasattr(os, "listxattr"):  # macOS: Python does not offer them
+    """Extended attributes, with the ACL. Raises OSError."""
+    if not hasattr(os, "listxattr"):  # Python has none on macOS
         return {}
     try:
         names = os.listxattr(descriptor)

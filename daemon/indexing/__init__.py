@@ -1,1 +1,1 @@
-"""What has changed, and what is to be derived anew? Watching, the indexing thread, worker processes. Knows no tool."""
+"""Which files changed, and which data must be derived again? Watching, indexing thread, worker processes. Knows no tool."""

@@ -1,8 +1,8 @@
-"""The embedding models of one project: which one is wanted, which one answers, and what is wrong with it.
+"""The embedding models of one project: the wanted one, the one that answers, and its problem if it has one.
 
-The built-in model embeds every chunk when it is cut; another one that the settings name is a second layer, made in the background.
-Until its vectors are complete those of the other one before it answer, else the built-in ones; and the built-in ones whenever it
-does not answer. Invariant: a question is compared with vectors of the model that embedded it.
+The built-in model embeds every chunk when it is cut. Another model named in the settings is a second layer, made in the
+background. Until its vectors are complete, the previous other model answers, or else the built-in one. The built-in model
+also answers whenever the wanted one fails. Invariant: a question is compared with vectors of the model that embedded it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 _PATHS_KEPT = 20_000  # 15 MB
 _PATH_PARTS = 3
 COMPLETE_SHARE = 0.9
-"""Of the chunked contents. With fewer vectors the model was never complete, or half of the files changed while no daemon ran."""
-_REST_SECONDS = (5.0, 300.0)  # a model that failed is left alone: at first, and at most
-_QUESTION_SECONDS = 5.0  # what is left of a call is for the built-in model, and for the search
-_QUESTION_REST_SECONDS = (
-    20.0  # a model that did not answer a question is not asked the next ones: each would wait for it
-)
+"""Share of the chunked contents that have vectors. Below it the model was never complete, or many files changed meanwhile."""
+_REST_SECONDS = (5.0, 300.0)  # pause after a failure of a model: the first one, and the longest
+_QUESTION_SECONDS = 5.0  # the rest of a call is for the built-in model and the search
+_QUESTION_REST_SECONDS = 20.0  # pause after a model did not answer a question: else each question would wait for it
 _DROP_SECONDS = 30.0  # calls that still use the old vectors are over by then
 
 
@@ -41,15 +39,15 @@ class ProjectModel:
     def __init__(self, specification: str, database: Database, pool: WorkerPool, cache: str) -> None:
         self.specification = specification
         self.cache = cache
-        """Where fastembed's models lie."""
+        """The folder of fastembed's models."""
         self.problem: str | None = None
-        """Why the wanted model does not embed or answer, and what mends it."""
+        """Why the wanted model does not embed or answer, and how to fix it."""
         self.complete = False
-        """Whether all contents have, or had, vectors of the other model: it answers."""
+        """True once all contents have had vectors of the other model: from then on it answers."""
         self.has_embedded = False
-        """Whether the other model has embedded anything since the start."""
+        """True if the other model has embedded anything since the start."""
         self.retry_at = 0.0
-        """Not before may the other model be asked to embed."""
+        """The earliest time at which the other model is asked to embed again."""
         self.drop_at: float | None = None
         self._database = database
         self._pool = pool
@@ -68,13 +66,13 @@ class ProjectModel:
         database.models_wanted.update({self.built_in, self.other} - {""})
 
     def loaded(self, embedded: int, chunked: int) -> None:
-        """What the database has at the start: so many of the chunked contents have vectors of the other model."""
+        """Take the database's counts at the start: `embedded` of `chunked` contents have vectors of the other model."""
         self.complete = bool(self.other) and embedded > 0 and embedded >= COMPLETE_SHARE * chunked
         if self.complete or (not self.other and self.problem is None):
             self.drop_at = time.monotonic()
 
     def vectors_lost(self) -> None:
-        """The index was made anew, without any."""
+        """The index was built again and has no vectors yet."""
         self.complete = self.has_embedded = False
         self.drop_at = None
         self._began, self._contents_done = time.monotonic(), 0
@@ -82,13 +80,13 @@ class ProjectModel:
             self._indexes = {}
 
     def eta(self, left: int) -> int | None:
-        """Seconds until so many more contents have their vectors."""
+        """Seconds until `left` more contents have their vectors; None if nothing is known yet."""
         if not self._contents_done:
             return None
         return round((time.monotonic() - self._began) / self._contents_done * left)
 
     def embedded(self, *, whole: bool) -> None:
-        """The other model has embedded a content, or a part of it."""
+        """The other model has embedded a content, or part of one unless `whole`."""
         self._contents_done += whole
         self._rest = _REST_SECONDS[0]
         self.has_embedded = True
@@ -96,24 +94,24 @@ class ProjectModel:
         self.problem = None
 
     def failed(self, reason: str) -> None:
-        """The other model cannot be had or used: leave it alone for a while, longer each time."""
+        """The other model cannot be loaded or used: pause, longer each time."""
         self.problem = reason
         self.retry_at = time.monotonic() + self._rest
         self._rest = min(2 * self._rest, _REST_SECONDS[1])
 
     def retry(self) -> None:
-        """Somebody may have mended it."""
+        """Try again at once: somebody may have fixed the model."""
         self._rest = _REST_SECONDS[0]
         self.retry_at = self._unasked_until = 0.0
 
     def all_embedded(self) -> None:
-        """Every content has been through the other model: from now on it answers, and what no project wants can go."""
+        """The other model has tried every content: from now on it answers, and unwanted vectors can be deleted."""
         if not self.complete and any(one.identity == self.other for one in stored_models(self._database)):
             self.complete = True
             self.drop_at = time.monotonic() + _DROP_SECONDS
 
     def drop_unwanted(self) -> bool:
-        """Delete vectors that nobody wants any more, when it is time; whether it did."""
+        """Delete vectors that no project wants, when it is time. True if it did."""
         if self.drop_at is None or time.monotonic() < self.drop_at:
             return False
         self.drop_at = None
@@ -124,11 +122,11 @@ class ProjectModel:
         return True
 
     def answering(self) -> StoredModel | None:
-        """The model whose vectors are compared; None where there are none."""
+        """The model whose vectors are compared; None if there are none."""
         return next(iter(self._candidates()), None)
 
     def _candidates(self) -> list[StoredModel]:
-        """The best first."""
+        """The models that may answer, best first."""
         if not self.built_in:
             return []
         stored = stored_models(self._database)
@@ -142,7 +140,7 @@ class ProjectModel:
         ]
 
     def meaning(self, text: str, stop: Callable[[], bool]) -> Meaning | None:
-        """What a text means to the best model that answers, None where there is none. Where a better one does not, `problem` says why."""
+        """The meaning of a text by the best model that answers; None if none does. `problem` says why a better one did not."""
         for model in self._candidates():
             if model.specification == embedding.BUILT_IN:
                 vector = embedding.built_in().encode([text])[0]
@@ -162,7 +160,7 @@ class ProjectModel:
         return None
 
     def _encoded(self, model: StoredModel, text: str, stop: Callable[[], bool]) -> Any:
-        """The vector of a question, or why there is none; None where nobody waits for it any more."""
+        """The vector of a question, or a str that says why there is none; None if nobody waits any more."""
         from ctxd.indexer.meaning.chunk_job import EncodeJob
 
         until = time.monotonic() + _QUESTION_SECONDS
@@ -185,14 +183,14 @@ class ProjectModel:
 
 @functools.lru_cache(maxsize=_PATHS_KEPT)
 def path_vector(path: bytes) -> Any:
-    """What the last folders and the name of a file mean to the built-in model."""
+    """The built-in model's vector for the name of a file and its last folders."""
     name = b"/".join(path.split(b"/")[-_PATH_PARTS:]).rpartition(b".")
     text = (name[0] or name[2]).decode("utf-8", "replace")
     return embedding.built_in().encode([text.replace("-", " ")])[0]
 
 
 def _is_there(model: StoredModel) -> bool:
-    """Whether a model is still the one that made its vectors: a folder may hold another one by now, the built-in one other weights."""
+    """True if a model is still the one that made its vectors: its folder may hold another model by now."""
     try:
         return embedding.is_other(model.specification) and embedding.identity_of(model.specification) == model.identity
     except embedding.ModelError:

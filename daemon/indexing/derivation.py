@@ -1,7 +1,7 @@
-"""What worker processes derive from contents: symbols, then chunks, then vectors of another model. Sent, taken back, written.
+"""Sends contents to worker processes and writes the results: symbols, then chunks, then vectors of another model.
 
-Invariant: a content is pending until its rows are written, in the transaction that says they are there. All methods are called by
-the indexing thread, or under the project's lock where they say so.
+Invariant: a content is pending until its rows are written, in the same transaction as its new state. The indexing thread calls
+all methods; some say that they need the project's lock.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHANGED_SECONDS = 0.5  # after a file was other than it should be: the watcher will have heard of it by then
+CHANGED_SECONDS = 0.5  # wait after a file was found changed: by then the watcher knows of it
 WITHOUT_OUTLINE = frozenset({"too_large", "failed"})
 
 
@@ -36,22 +36,22 @@ class Derivation:
         self.symbols = Stage(project.workers, self._parse_job, project.wake.set)
         self.chunks = Stage(project.workers, self._chunk_job, project.wake.set)
         self.vectors = Stage(project.embedders, self._embed_job, project.wake.set)
-        """Of a model beside the built-in one: no answer waits for them."""
+        """Vectors of a model other than the built-in one: no answer waits for them."""
         self.without_outline: dict[int, Content] = {}
-        """Contents in a language of ours that have no symbols: too large, or failed."""
+        """Contents in a supported language that have no symbols: too large, or failed."""
         self.chunked = 0
         """Contents cut into chunks since the start."""
         self.unranked = False
-        """Whether files have changed since the elements were ranked."""
+        """True if files have changed since the elements were ranked."""
 
     def begin_anew(self) -> None:
-        """The index was lost, and what was derived with it. Call under the project's lock."""
+        """Start over: the index was lost, and all derived data with it. Call under the project's lock."""
         self.symbols, self.chunks, self.vectors = self.symbols.anew(), self.chunks.anew(), self.vectors.anew()
         self.without_outline = {}
         self.chunked = 0
 
     def note(self, content: Content) -> None:
-        """Call under the project's lock for every content that a file now points to."""
+        """Take in a content that a file now points to. Call under the project's lock."""
         if content.chunks in TO_DERIVE:
             self.chunks.pending[content.id] = content
         elif content.chunks == "chunked":
@@ -68,7 +68,7 @@ class Derivation:
     def send_some(self, *, text_ready: bool, chunks_ready: bool) -> None:
         """Keep the workers busy. Call under the project's lock."""
         project = self.project
-        # Until the text index is built, most of the processor is the indexing thread's: text serves every other tool.
+        # Until the text index is built, the indexing thread gets most of the processor: all other tools need the text.
         self.symbols.send_some(project.workers.count if text_ready else 1)
         if not self.symbols.pending:  # a chunk ends where a definition does
             self.chunks.send_some(project.workers.count)
@@ -76,11 +76,11 @@ class Derivation:
             self.vectors.send_some(project.embedders.count)
 
     def write(self) -> int:
-        """Write what has come back, at most a batch of each kind; how many contents."""
+        """Write the results that came back, at most a batch of each kind. Returns the number of contents."""
         return self._write_symbols() + self._write_chunks() + self._write_vectors()
 
     def forget_unused(self) -> None:
-        """Let go of contents that no file holds any more. Call under the project's lock."""
+        """Forget contents that no file holds any more. Call under the project's lock."""
         self.without_outline = {id_: content for id_, content in self.without_outline.items() if content.files}
 
     def _parse_job(self, content: Content) -> ParseJob | None:
@@ -138,7 +138,7 @@ class Derivation:
         self.unranked = True
         with self.project.settled:
             for content_id, result in finished:
-                # "changed": the file moved on; its new content is on its way here, and this one may still be another file's.
+                # "changed": the file has a newer content, which comes here later. Another file may still have this content.
                 content = self._taken(self.symbols, content_id, result.outcome)
                 if content is not None:
                     content.symbols = result.outcome
@@ -192,7 +192,7 @@ class Derivation:
         return len(finished)
 
     def _write_vectors_of(self, content_id: int, result: Embedded) -> bool:
-        """Whether nothing is left to be done for a content. Raises ModelError."""
+        """Write vectors. True if nothing is left to do for the content. Raises ModelError."""
         model = self.project.model
         if result.outcome == "embedded":
             with self.project.database.transaction(self.project.writer.generation):
@@ -201,7 +201,7 @@ class Derivation:
             return whole
         if result.outcome == "failed":
             logger.warning("not embedded by %s: %s", model.specification, result.reason)
-            if model.has_embedded:  # this file is the matter, not the model: it is found by its words
+            if model.has_embedded:  # the cause is this file, not the model: it is found by its words only
                 return True
         if result.outcome == "changed":
             model.retry_at = time.monotonic() + CHANGED_SECONDS
@@ -210,7 +210,7 @@ class Derivation:
         return False
 
     def _taken(self, stage: Stage, content_id: int, outcome: str) -> Content | None:
-        """The content whose result was written; one that only "changed" stays pending while files hold it."""
+        """The content whose result was written. After "changed" it stays pending while files hold it."""
         if outcome != "changed":
             return stage.done(content_id)
         stage.give_back([(content_id, None)])

@@ -1,4 +1,4 @@
-"""What of a project its indexing works on. The indexing thread and its parts know this, never the project that put it together."""
+"""The parts of a project that indexing needs. The indexing thread knows only these, never the project itself."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Indexable:
     root: bytes
     settings: Settings
     lock: threading.RLock
-    """Guards the table and the watcher; held neither while files are read nor while rows are written."""
+    """Guards the table and the watcher. Not held while files are read or rows are written."""
     wake: threading.Event
-    """Set where there may be something to do."""
+    """Set when there may be work."""
     settled: threading.Condition
-    """Of `lock`. Notified whenever rows were written or elements ranked, for callers that wait for theirs."""
+    """A condition of `lock`. Notified after rows were written or elements ranked, for calls that wait for them."""
     table: FileTable
     watcher: Watcher
     database: Database
@@ -42,15 +42,15 @@ class Indexable:
     embedders: WorkerPool
 
     def has_index(self) -> bool:
-        """Whether what is known of rows is true: the database is whole, and was not made anew since."""
+        """True if our knowledge of rows is still true: the database is whole and was not built again since."""
         return self.writer.generation == self.database.generation and not self.database.is_lost()
 
     def too_large(self) -> str | None:
-        """Why the project is not indexed without asking."""
+        """Why the project is too large to be indexed without asking; None if it is not."""
         files, settings = len(self.table), self.settings
         if files > settings.index_files_max:
             return f"{files} files are more than index_files_max ({settings.index_files_max}); raise it in the settings"
-        # Summing 80,000 sizes costs 4 ms: only where the number of files makes the sum doubtful at all.
+        # Summing 80,000 sizes costs 4 ms: done only if the number of files makes a too large sum possible.
         size = sum(file.size for file in list(self.table.without_content)) // _MIB
         if size > settings.index_mib_max:
             return (

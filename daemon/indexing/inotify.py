@@ -1,13 +1,13 @@
-"""One inotify descriptor for all projects, read in order: what the kernel told of folders, each event handed on exactly once.
+"""One inotify descriptor for all projects. Events are read in order, and each is handed on exactly once.
 
-The kernel gives a user 128 instances, and a daemon may have more projects: so they share one, each by a `Subscription`.
+The kernel gives a user 128 instances, and a daemon may have more projects. So projects share one, each by a `Subscription`.
 
 Invariant: after `drain` returns, every event whose cause finished before the call has been handed to each subscription that
-watches the folder. What happened in a folder before `watch` returned is not told: whoever watches reads the folder afterwards.
+watches the folder. There are no events for changes before `watch` returned: read the folder after watching it.
 Adding a watch may wait for a slow disk, so it is done without the lock: no project waits for the disk of another.
 
-Of watchdog's InotifyFD we use the descriptor, the kill pipe and the parsing. Its loop and its callbacks are left out:
-its book-keeping of paths dies of a KeyError under renames, and it records a watch -1 where a folder is unreadable.
+We use the descriptor, the kill pipe and the parsing of watchdog's InotifyFD, but not its loop and callbacks: its book-keeping
+of paths fails with a KeyError under renames, and it records a watch -1 for an unreadable folder.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FOLDER_MASK = (
     | InotifyConstants.IN_ONLYDIR
     | InotifyConstants.IN_DONT_FOLLOW
     | InotifyConstants.IN_EXCL_UNLINK
-    | InotifyConstants.IN_MASK_ADD  # a folder that two projects watch has one mask: neither takes bits from the other
+    | InotifyConstants.IN_MASK_ADD  # two projects that watch one folder share its mask: neither may remove the other's bits
 )
 _ROOT_MASK = (_FOLDER_MASK | InotifyConstants.IN_MOVE_SELF) & ~InotifyConstants.IN_DONT_FOLLOW
 
@@ -58,11 +58,11 @@ WATCH_LOST = InotifyConstants.IN_IGNORED
 OVERFLOW = InotifyConstants.IN_Q_OVERFLOW
 
 UNWATCHED_AT_ONCE = 1_000
-"""Watches given up between two drains: each leaves an event, and the kernel's queue holds 16,384 for all projects."""
+"""Most watches removed between two drains: each removal queues an event, and the kernel's queue holds 16,384 in all."""
 
 
 class Inotify:
-    """The instance that all projects share: opened with the first subscription, closed with the last."""
+    """The shared instance: opened for the first subscription, closed after the last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,9 +71,10 @@ class Inotify:
     def subscribe(
         self, on_event: Callable[[WatchDescriptor, int, bytes], None], on_batch: Callable[[], None]
     ) -> Subscription:
-        """`on_event(watch, mask, name)` runs under `reading` for each event, `on_batch()` after those that another one read.
+        """Make a subscription. `on_event(watch, mask, name)` runs under `reading` for each event.
 
-        Raises OSError where the kernel has no instance to give.
+        `on_batch()` runs after events that another subscription's drain, or the thread, has read. Raises OSError if the kernel
+        gives no instance.
         """
         with self._lock:
             if self._queue is None or not self._queue.is_alive():
@@ -108,7 +109,7 @@ class Subscription:
         on_batch: Callable[[], None],
     ) -> None:
         self.reading = queue.reading
-        """Held while events are handed on, to all subscriptions."""
+        """Held while events are handed on to any subscription."""
         self.on_event = on_event
         self.on_batch = on_batch
         self.watches: set[WatchDescriptor] = set()
@@ -116,31 +117,31 @@ class Subscription:
         self._queue = queue
 
     def is_alive(self) -> bool:
-        """Whether the thread that reads is. Where it died, close this subscription and make another."""
+        """True if the reading thread is alive. If not, close this subscription and make another."""
         return self._queue.is_alive()
 
     def drain(self) -> None:
-        """Hand on everything that is queued now, to all subscriptions. Raises OSError where that cannot be read, or is closed."""
+        """Hand on everything that is queued now, to all subscriptions. Raises OSError if the queue is unreadable or closed."""
         self._queue.drain(self)
 
     def watch(self, path: bytes, remember: Callable[[WatchDescriptor], object], *, is_root: bool = False) -> None:
-        """Watch a folder and call `remember(watch)`; the same folder under another path gives the same watch.
+        """Watch a folder and call `remember(watch)`. The same folder under another path gets the same watch.
 
         Raises OSError: ENOSPC at the limit of watches, EACCES for an unreadable folder, ENOENT, ENOTDIR.
         """
         self._queue.watch(self, path, remember, _ROOT_MASK if is_root else _FOLDER_MASK)
 
     def unwatch(self, watch: WatchDescriptor) -> None:
-        """Stop a watch; one that the kernel has already dropped is fine."""
+        """Stop a watch. It is no error if the kernel has already dropped it."""
         self._queue.unwatch(self, (watch,))
 
     def close(self) -> None:
-        """Give up all watches. Idempotent."""
+        """Remove all watches. Idempotent."""
         self._shared.leave(self, self._queue)
 
 
 class EventQueue(InotifyFD):
-    """The descriptor, its thread, and who watches what."""
+    """The descriptor, its thread, and the watches of each subscription."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,10 +153,10 @@ class EventQueue(InotifyFD):
         self._watching: dict[WatchDescriptor, tuple[Subscription, ...]] = {}
         self._adding = 0
         self._lost: set[WatchDescriptor] = set()
-        """Watches that ended while some were being added: perhaps one of those."""
+        """Watches that ended while others were being added: one of those may have got the same number."""
 
     def run(self) -> None:
-        """Read as events arrive, until closed or unreadable; subscriptions see `is_alive()`."""
+        """Read events as they arrive, until the queue is closed or unreadable; subscriptions check `is_alive()`."""
         poller = select.poll()
         poller.register(self._inotify_fd, select.POLLIN)
         poller.register(self._kill_r, select.POLLIN)
@@ -171,7 +172,7 @@ class EventQueue(InotifyFD):
                 return
 
     def drain(self, asking: Subscription | None = None) -> None:
-        """Hand on everything that is queued now; then tell those that something was for, except who is asking."""
+        """Hand on everything that is queued now. Then call `on_batch` of the receivers, except `asking`."""
         with self.reading:
             if self._closed:
                 raise OSError(errno.EBADF, "closed")
@@ -198,7 +199,7 @@ class EventQueue(InotifyFD):
                 if mask & WATCH_LOST:
                     self._forget(watch, subscriptions)
         except Exception:
-            # What was read is gone, and whose it was is not known.
+            # The events are gone, and nobody knows for which subscription they were.
             logger.exception("events were lost")
             for subscription in self.subscriptions:
                 subscription.on_event(WatchDescriptor(-1), OVERFLOW, b"")
@@ -238,7 +239,7 @@ class EventQueue(InotifyFD):
                 self._forget(watch, (subscription,))
 
     def unwatch(self, subscription: Subscription, watches: Collection[WatchDescriptor]) -> None:
-        """Stop watches, except those of another subscription."""
+        """Stop watches of this subscription; those that another one shares stay."""
         with self.reading:
             if self._closed:
                 return
@@ -257,7 +258,7 @@ class EventQueue(InotifyFD):
             watches = list(subscription.watches)
         for start in range(0, len(watches), UNWATCHED_AT_ONCE):
             self.unwatch(subscription, watches[start : start + UNWATCHED_AT_ONCE])
-            with contextlib.suppress(OSError):  # whoever goes on reading will see it
+            with contextlib.suppress(OSError):  # the next reader meets the same error
                 self.drain(subscription)
 
     def close(self) -> None:
@@ -274,5 +275,5 @@ class EventQueue(InotifyFD):
 
 
 def is_limit(error: OSError) -> bool:
-    """Whether the kernel has no more watches or queues to give, as opposed to something about one folder."""
+    """True if the kernel has no more watches or queues to give; false for a problem of one folder."""
     return error.errno in {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM}

@@ -1,7 +1,7 @@
-"""How far the index of a project is: whether there are rows for an answer, what it waits for, how long the first pass takes.
+"""The state of a project's index: the files that an answer must wait for, those it lacks, and the first pass's progress.
 
-Invariants: an answer waits for changed files at most `symbols_wait_ms`; what it then has to do without is counted. Once a project has
-had its first pass, which the index remembers, it is ready for as long as it has rows.
+Invariants: an answer waits for changed files at most `symbols_wait_ms`; files that still lack rows are counted. After its first
+pass, which the index remembers, a project is ready as long as it has rows.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 _WAIT_STEP_SECONDS = 0.05
 _RANKING_WAIT_SECONDS = 0.5
 _VECTORS_WAIT_SECONDS = 2.0
-_VECTORS_WAITED_FOR = 8  # files: more take longer than anybody waits
+_VECTORS_WAITED_FOR = 8  # files; more would take too long to wait for
 
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """What of a scope has no rows of today."""
+    """Counts of the files in a scope without current rows."""
 
     files: int
-    """With no rows at all."""
+    """Files without any rows."""
     outdated: int
-    """Contents whose rows are of an older revision: they answer."""
+    """Contents whose rows are of an older revision. Those rows still answer."""
     is_ready: bool
-    """Whether there was ever a whole first pass: then an answer is made from the rows there are."""
+    """True after a complete first pass: then answers are made from the existing rows."""
 
     def stale(self, making: str) -> dict[str, Any] | None:
-        """What an answer says of it; `making` as in "changed files are still being parsed"."""
+        """The field `stale` of an answer; `making` is a word such as "parsed" in "changed files are still being parsed"."""
         if self.files:
             return {"pending_files": self.files + self.outdated, "reason": f"changed files are still being {making}"}
         if self.outdated:
@@ -50,7 +50,7 @@ class Lacking:
 
 
 class Readiness:
-    """Called by the threads of calls."""
+    """Used by the threads of calls."""
 
     def __init__(self, indexing: IndexingThread) -> None:
         self._indexing = indexing
@@ -58,7 +58,7 @@ class Readiness:
         self._derivation = indexing.derivation
 
     def symbols_now(self, scope: Scope, stop: Callable[[], bool]) -> Lacking:
-        """Wait until every file of the scope has its symbols, for at most `symbols_wait_ms`; return how many have not."""
+        """Wait at most `symbols_wait_ms` until every file of the scope has its symbols. Returns what still lacks them."""
         derivation, indexing = self._derivation, self._indexing
 
         def require(missing: list[Content]) -> None:
@@ -73,10 +73,10 @@ class Readiness:
 
     @contextlib.contextmanager
     def symbols_noted(self, scope: Scope, stop: Callable[[], bool]) -> Iterator[tuple[Lacking, set[File]]]:
-        """`symbols_now`, and the files that change from that very moment on, for as long as this lasts.
+        """`symbols_now`, and a set that collects the files that change from that moment on, until the context ends.
 
-        One step under the lock: a file that changed in between, and had its new text indexed, would be neither missing nor
-        noted, and its symbols not looked for.
+        Both happen under one lock. Otherwise a file that changes in between and gets its new text indexed would be neither missing
+        nor noted, and nobody would look for its symbols.
         """
         project = self._project
         with contextlib.ExitStack() as noting:
@@ -87,7 +87,7 @@ class Readiness:
             yield lacking, noted
 
     def chunks_now(self, scope: Scope, stop: Callable[[], bool]) -> Lacking:
-        """As `symbols_now`, of chunks and their vectors."""
+        """As `symbols_now`, for chunks and their vectors."""
         derivation, indexing = self._derivation, self._indexing
 
         def require(missing: list[Content]) -> None:
@@ -105,7 +105,7 @@ class Readiness:
         return lacking
 
     def _other_vectors_now(self, scope: Scope, stop: Callable[[], bool]) -> None:
-        """Give the other model a moment where a few files have just changed: by their words alone they would come after all others."""
+        """Wait briefly for the other model if few files changed: found by words alone, they would rank after all others."""
         project = self._project
         end = time.monotonic() + _VECTORS_WAIT_SECONDS
         with project.settled:
@@ -130,7 +130,7 @@ class Readiness:
         scope: Scope,
         stop: Callable[[], bool],
     ) -> Lacking:
-        """`in_scope` lists the contents of the scope that are in a state. Those that are outdated answer, and are not waited for."""
+        """Wait for pending contents. `in_scope` lists the scope's contents in a state. Outdated ones answer without a wait."""
         project = self._project
         end = time.monotonic() + project.settings.symbols_wait_ms / 1000
         with project.settled:
@@ -151,7 +151,7 @@ class Readiness:
             return Lacking(unknown + len(missing), len(in_scope("outdated")), is_ready=is_ready())
 
     def ranked_now(self, stop: Callable[[], bool]) -> None:
-        """Wait until the elements are ranked anew, where that is to be done at once: the order of a large project may be of minutes ago."""
+        """Wait until the elements are ranked again, if that is due now. A large project may rank minutes later."""
         project = self._project
         end = time.monotonic() + _RANKING_WAIT_SECONDS
         with project.settled:
@@ -175,7 +175,7 @@ class Readiness:
         )
 
     def without_outline(self, scope: Scope) -> dict[str, int]:
-        """Files of the scope that are in a language of ours but have no symbols, counted by reason."""
+        """Count files of the scope in a supported language that have no symbols, by reason."""
         counted: dict[str, int] = {}
         with self._project.lock:
             for content in self._derivation.without_outline.values():
@@ -185,7 +185,7 @@ class Readiness:
         return counted
 
     def progress(self, stage: str = "chunks") -> dict[str, Any]:
-        """Of the first pass, up to its "symbols" or its end: `{done, total, eta_seconds}` in files."""
+        """`{done, total, eta_seconds}` in files: the first pass until its "symbols" are done, or until its end."""
         indexing, total = self._indexing, len(self._project.table)
         if indexing.chunks_ready or (stage == "symbols" and indexing.symbols_ready):
             return {"done": total, "total": total, "eta_seconds": 0}

@@ -1,7 +1,7 @@
-"""One kind of derived data that worker processes make: which contents lack it, which are being made, what came back.
+"""One kind of derived data that worker processes make: the contents that lack it, the jobs in flight, the results.
 
-Invariant: a content is pending until its rows are written. All but `finished` is called by the indexing thread, or under the
-project's lock where it says so.
+Invariant: a content is pending until its rows are written. The indexing thread calls everything except `_finished`; some
+methods need the project's lock and say so.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Stage:
         self.pending: dict[int, Content] = {}
         self._pool = pool
         self._job_of = job_of
-        """None where the content cannot be made now; it stays pending, or `job_of` takes it out."""
+        """Returns None if there is no job for a content now. It then stays pending, unless `job_of` took it out."""
         self._wake = wake
         self._in_flight: set[int] = set()
         self._results: queue.SimpleQueue[tuple[int, Future[Any]]] = queue.SimpleQueue()
 
     def anew(self) -> Stage:
-        """One of the same kind, with nothing pending: results of jobs that were sent for this one come to nothing."""
+        """A stage of the same kind with nothing pending. Results of the old one's jobs are ignored."""
         return Stage(self._pool, self._job_of, self._wake)
 
     def require(self, contents: Iterable[Content]) -> None:
@@ -48,7 +48,7 @@ class Stage:
                 self._send(content, urgent=True)
 
     def send_some(self, workers: int) -> None:
-        """Keep so many workers busy. Call under the project's lock."""
+        """Keep `workers` workers busy. Call under the project's lock."""
         room = workers * JOBS_IN_FLIGHT_PER_WORKER - len(self._in_flight)
         if room <= 0:
             return
@@ -69,7 +69,7 @@ class Stage:
         self._wake()
 
     def results(self, count: int) -> list[tuple[int, Any]]:
-        """Up to `count` results that came back; each is to be given to `done`, or to `give_back` where it was not written."""
+        """Up to `count` results. Pass each to `done` after writing it, or to `give_back` if it was not written."""
         finished: list[tuple[int, Any]] = []
         with contextlib.suppress(queue.Empty):
             while len(finished) < count:
@@ -84,6 +84,6 @@ class Stage:
         self._in_flight.difference_update(content_id for content_id, _ in finished)
 
     def done(self, content_id: int) -> Content | None:
-        """Take a content out; None where it is not pending any more. Call under the project's lock."""
+        """Take a content out; None if it is no longer pending. Call under the project's lock."""
         self._in_flight.discard(content_id)
         return self.pending.pop(content_id, None)

@@ -1,10 +1,11 @@
-"""The indexing thread of one project: what changed becomes rows, most urgent first.
+"""The indexing thread of one project: it turns changed files into rows, most urgent first.
 
-It settles the watcher, gives text rows to files without content, has symbols, chunks and vectors derived, and keeps the index in order.
+It settles the watcher, gives files without content their text rows, has symbols, chunks and vectors derived, and maintains the
+index.
 Invariant: it is the only writer of this project, and answers never wait for it except for rows of changed files (readiness.py).
 
-Lock order: the project's lock before the database's. Files are read and rows written without the project's lock; a result
-is applied only where the file has not changed meanwhile (`File.version`).
+Lock order: the project's lock before the database's. Files are read and rows written without the project's lock. A result
+is applied only if the file has not changed meanwhile (`File.version`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-IDLE_SECONDS = 1.0  # between looks where nothing is to do; an event wakes it at once
-SWEEP_SLICE_SECONDS = 0.01  # of a sweep, between which answers get the lock
+IDLE_SECONDS = 1.0  # between checks while there is no work; an event wakes the thread at once
+SWEEP_SLICE_SECONDS = 0.01  # a sweep runs in slices; answers get the lock between two of them
 RETRY_SECONDS = 5.0  # after the database could not be written (disk full)
 
 
@@ -61,7 +62,7 @@ class IndexingThread(threading.Thread):
                 return
             except DatabaseError as error:
                 if had_index and not self.project.has_index():
-                    continue  # begins anew
+                    continue  # the next step begins a new index
                 logger.warning("index of %s not written: %s", os.fsdecode(self.project.root), error)
                 self.problem = (
                     f"the index cannot be written ({error}); answers come from the files. Free some disk space"
@@ -85,26 +86,26 @@ class IndexingThread(threading.Thread):
 
     @property
     def text_ready(self) -> bool:
-        """Whether the text index of the first pass is built."""
+        """True if the text index of the first pass is built."""
         return self._text_ready and self.project.has_index()
 
     @property
     def symbols_ready(self) -> bool:
-        """Whether a first pass, of this daemon or of one before it, has parsed everything: from then on rows answer, for good."""
+        """True once a first pass of this or an earlier daemon has parsed everything. From then on rows answer."""
         return self._symbols_ready and self.project.has_index()
 
     @property
     def chunks_ready(self) -> bool:
-        """Likewise, has cut everything into chunks, with vectors of the built-in model."""
+        """True once such a pass has also cut everything into chunks, with vectors of the built-in model."""
         return self._chunks_ready and self.project.has_index()
 
     @property
     def caught_up(self) -> bool:
-        """Whether all that this daemon found to be done when it began is derived."""
+        """True once everything that this daemon found to do at its start is derived."""
         return self._chunks_caught_up and self.project.has_index()
 
     def has_given_up(self, file: File) -> bool:
-        """Whether this file cannot be read as it is."""
+        """True if this file cannot be read as it is."""
         return self._given_up.get(file) == file.version
 
     @property
@@ -113,7 +114,7 @@ class IndexingThread(threading.Thread):
         return len(self._given_up)
 
     def left(self) -> Left:
-        """What is to be made. Call under the project's lock, or live with a number of a moment ago."""
+        """The work left. Call under the project's lock; without it the numbers may be slightly old."""
         unread = max(0, len(self.project.table.without_content) - self.given_up)
         return Left(unread, len(self.derivation.symbols.pending), len(self.derivation.chunks.pending))
 
@@ -125,7 +126,7 @@ class IndexingThread(threading.Thread):
         self.project.wake.clear()
 
     def _step(self) -> bool:
-        """One round; whether there was anything to do."""
+        """Do one round of work. True if there was anything to do."""
         project = self.project
         if not project.has_index():
             self._begin_anew()
@@ -153,7 +154,7 @@ class IndexingThread(threading.Thread):
         return busy or (self._symbols_caught_up and self.upkeep.idle())
 
     def _begin_anew(self) -> None:
-        """A first pass again: the index was lost. Raises DatabaseError where no new one can be made now."""
+        """Start the first pass over: the index was lost. Raises DatabaseError if a new index cannot be made now."""
         project = self.project
         project.database.renew()
         generation = project.writer.register()
@@ -167,10 +168,10 @@ class IndexingThread(threading.Thread):
             self._text_ready = self._symbols_caught_up = self._chunks_caught_up = False
             self._backlog, self._given_up = [], {}
             self.progress = Progress()
-            project.writer.generation = generation  # from here on there is an index
+            project.writer.generation = generation  # from here on the project has an index
 
     def _complete(self, *, text_is_done: bool) -> None:
-        """See which parts of the first pass, or of what changed while no daemon ran, have ended."""
+        """Find out which parts have ended: of the first pass, or of the changes made while no daemon ran."""
         name = os.fsdecode(self.project.root)
         if text_is_done and not self._text_ready:
             self.upkeep.text_is_complete()
@@ -196,7 +197,7 @@ class IndexingThread(threading.Thread):
             for file in [file for file, version in self._given_up.items() if file.version != version]:
                 del self._given_up[file]
             self._given_up = {f: v for f, v in self._given_up.items() if f in table.without_content}
-            # In reverse path order: pop() takes the next one in order.
+            # In reverse path order, so that pop() takes the paths in order.
             self._backlog = sorted(
                 (file for file in table.without_content if file not in self._given_up),
                 key=lambda file: file.path,

@@ -1,7 +1,7 @@
-"""Upkeep of the index of one project: its elements ranked, unused contents collected, segments merged, free pages given back.
+"""Upkeep of a project's index: ranks elements, deletes unused contents, merges segments, gives free pages back.
 
-Invariant: ranking takes at most RANK_SHARE of the time; all else is done in small steps, while nothing else is to do. Called by the
-indexing thread.
+Invariant: ranking takes at most RANK_SHARE of the time. Everything else is done in small steps while there is no other work.
+The indexing thread calls it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COLLECT_SECONDS = 300.0
-COLLECT_SHARE = 0.02  # of the files, indexed since it was done last, but at least BATCH_FILES_MAX
+COLLECT_SHARE = 0.02  # of the files, indexed since the last collection; at least BATCH_FILES_MAX
 MERGE_SHARE = (
-    0.05  # files indexed since all segments were merged: what they hold is found in many places, and takes a third more
+    0.05  # of the files, indexed since the last full merge: their rows are scattered, and take a third more space
 )
-RANK_SHARE = 0.02  # of the time that ranking the elements may take, however often files change
-OPTIMIZE_SHARE = 0.05  # files newly indexed in a first pass, below which optimizing costs more than it gives
-LONG_RANKING_SECONDS = 1.0  # one that took much memory, too
+RANK_SHARE = 0.02  # of the time; ranking takes no more, however often files change
+OPTIMIZE_SHARE = 0.05  # of the files, newly indexed in a first pass; below it optimizing costs more than it gains
+LONG_RANKING_SECONDS = 1.0  # a ranking this long took much memory, too
 
 
 class Upkeep:
@@ -37,17 +37,17 @@ class Upkeep:
         self.indexed = 0
         """Files indexed since the start."""
         self.rank_at = 0.0
-        """Elements are not ranked anew before."""
+        """The earliest time of the next ranking."""
         self._collected_at = time.monotonic()
         self._collected_indexed = self._merged_indexed = 0
         self._untidy = False
 
     def begin_anew(self) -> None:
-        """The index was lost: nothing is indexed."""
+        """Start over: the index was lost and nothing is indexed."""
         self.indexed = self._collected_indexed = self._merged_indexed = 0
 
     def text_is_complete(self) -> None:
-        """Of a first pass, or of what changed while no daemon ran."""
+        """The text of a first pass, or of changes made while no daemon ran, is indexed."""
         if self._is_much(self.indexed):
             self.project.writer.optimize_text()
             self.project.text.forget_counts()
@@ -67,7 +67,7 @@ class Upkeep:
         return count > len(self.project.table) * OPTIMIZE_SHARE
 
     def idle(self) -> bool:
-        """A little upkeep while nothing else is to do; whether there may be more."""
+        """Do a little upkeep while there is no other work. True if there may be more to do."""
         now = time.monotonic()
         if now > self.rank_at and self.rank():
             return True
@@ -91,7 +91,7 @@ class Upkeep:
         return self._untidy
 
     def rank(self) -> bool:
-        """Rank the elements where files have changed since that was done; whether they had."""
+        """Rank the elements if files have changed since the last ranking. True if it did."""
         if not self.derivation.unranked:
             return False
         began = time.monotonic()

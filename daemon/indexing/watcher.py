@@ -1,10 +1,10 @@
 """Keeps a project's file table equal to the disk.
 
-Invariant: when `settle` returns None, the table reflects every write that had returned before the call. Events only mark
-paths dirty; what a dirty path is now, the disk says. So an event too many costs a look and an order of events means
-nothing; where events may be missing (overflow, lost watch, dead thread, replaced root) everything is looked at again.
-A write through another name of a file tells nothing in the folder of this one: files with several names are looked at
-each time. One thing is seen only by the next sweep: a first link that is made, and written through, outside the tree.
+Invariant: when `settle` returns None, the table reflects every write that had returned before the call. Events only mark paths
+dirty; the disk then says what a dirty path is now. So a surplus event costs one look, and the order of events does not
+matter. If events may be missing (overflow, lost watch, dead thread, replaced root), everything is looked at again.
+A write through another name of a file causes no event in the folder of this name. So files with several names are looked
+at each time. Only the next sweep sees one case: a first link that is made, and written through, outside the tree.
 
 Locks: `start`, `settle`, `follow`, `sweep`, `health` and `close` run under the caller's project lock. The event handler
 runs in any thread and touches nothing but the dirty sets, under the queue's own lock.
@@ -37,35 +37,35 @@ if TYPE_CHECKING:
     from ctxd.indexer.files.walker import Walker
 
 RACY_NS = 20_000_000
-"""Two writes within one tick of the kernel's clock (1-10 ms) may leave the same times: twice the longest tick."""
+"""Twice the longest tick of the kernel's clock (1-10 ms): two writes within one tick may leave the same times."""
 RACY_COARSE_NS = 2_000_000_000
 """The same for file systems that keep whole seconds (2 on FAT)."""
 ROUND_FOLDERS = 64
-"""Folders looked at between two glances at the clock: about 5 ms."""
+"""Folders visited between two checks of the clock: about 5 ms."""
 ROUND_FOLDERS_UNHURRIED = 2000
-"""The same where there is no deadline; git answers many questions at once twice as fast."""
+"""The same without a deadline. Git answers twice as fast if asked about many paths at once."""
 ROUND_PATHS = 256
 REFUSED_PATHS_MAX = 20_000
-"""Ignored paths remembered, so that a busy log file is not asked about at each write."""
+"""Ignored paths to remember, so that git is not asked about a busy log file at each write."""
 PROBLEMS_MAX = 20
 POLL_SECONDS = 1.0
-"""Between two sweeps in the background where there are no events, so that little is left to an answer."""
+"""Between two background sweeps without events, so that answers have little left to do."""
 POLLING_SHARE = 19
-"""Or so many times as long as one takes: it may cost a twentieth of a processor."""
+"""The pause is at least this many times the length of a sweep, so that sweeps cost at most a twentieth of a processor."""
 SWEEPS_COMPARED = 5
-"""The shortest of the last sweeps tells how long one takes: any one may have waited for a processor or for git."""
+"""The shortest of this many last sweeps is the length of a sweep; the others may have waited for a processor or git."""
 LINKED_FILES_MAX = 1_000
-"""Files with several names that are looked at before each answer: 3 ms."""
+"""Files with several names that are checked before each answer: 3 ms."""
 
-# How a folder is visited: only itself; with all below; with all below, judging known paths again.
+# How to visit a folder: only itself; with everything below; the same, and known paths are judged again.
 _SHALLOW, _DEEP, _FRESH = 0, 1, 2
-_AGAIN = -1  # of a file: no event named it
+_AGAIN = -1  # for a file that no event named
 
 _LANDMARK_NAMES = {
     **dict.fromkeys((b"exclude", b"config", b".gitignore"), _FRESH),
     **dict.fromkeys((b"index", b"info", b"HEAD", b"objects", b"refs", b"commondir", b".git"), _SHALLOW),
 }
-"""What matters in a git folder or above the root, and the visit it asks for: rules, or whether it is a repository."""
+"""Names to watch in a git folder or above the root, with the visit they ask for: they hold rules, or mark a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Stale:
 
 
 class Watcher:
-    """The disk side of one project: walks, watches, and settles what changed into the table."""
+    """The disk side of one project: walks the tree, watches it, and brings changes into the table."""
 
     def __init__(
         self,
@@ -89,13 +89,15 @@ class Watcher:
         watches_max: int = sys.maxsize,
         sweep_seconds: float = 60.0,
     ) -> None:
-        """`on_dirty` is called from any thread when `settle` has work. Without a `shared` inotify, and above `watches_max`
-        folders, it polls. `sweep_seconds` lie between sweeps that look for what no event tells.
+        """`on_dirty` is called from any thread when `settle` has work.
+
+        Without a `shared` inotify, and above `watches_max` folders, the watcher polls. It sweeps every `sweep_seconds` for changes
+        without events.
         """
         self.table = table
         self.walker = walker
         self.missing = False
-        """Whether the root is not there (deleted, moved, unmounted). The table keeps what it had."""
+        """True if the root does not exist (deleted, moved, unmounted). The table keeps its files."""
         self._stopping = False
         self.overflows = 0
         self._on_dirty = on_dirty
@@ -111,7 +113,7 @@ class Watcher:
         self._dirty: dict[bytes, int] = {}
         self._events_lost = False
         self._last_event = 0.0
-        # Work, in the hands of whoever holds the project lock.
+        # Work; the project lock guards it.
         self._names: dict[bytes, int] = {}
         self._visits: dict[bytes, int] = {}
         self._sweep_visits: dict[bytes, int] = {}
@@ -120,13 +122,13 @@ class Watcher:
         self._refused: set[bytes] = set()
         self._problems: dict[bytes, str] = {}
         self._new_links: set[int] = set()
-        """Inodes that turned out to have several names: others of them may be ours."""
+        """Inodes that turned out to have several names. Some of the other names may be in this project."""
         self._why_polling: str | None = None
         self._unhealthy: str | None = "not started"
         self._landmark_revision = -1
         self._last_reconcile: float | None = None
         self._sweep_seconds = 0.0
-        """That the sweep which is under way has taken so far."""
+        """Seconds that the running sweep has taken so far."""
         self._sweeps_seconds: deque[float] = deque(maxlen=SWEEPS_COMPARED)
         self._sweep_ended = 0.0
         self._queue: Subscription | None = None
@@ -138,7 +140,7 @@ class Watcher:
     def start(self) -> None:
         """List everything into the table, watching each folder before it is read.
 
-        Files the caller has put there before keep their content where their stamp is still the same.
+        Files already in the table keep their content if their stamp is still the same.
         """
         self._open_queue()
         self._begin_again("first listing")
@@ -146,7 +148,7 @@ class Watcher:
         self._sweep_ended = time.monotonic()
 
     def settle(self, deadline_seconds: float | None) -> Stale | None:
-        """Bring the table up to date with the disk; what is still to be looked at when the deadline passes, None for nothing."""
+        """Bring the table up to date with the disk. Returns what is left when the deadline passes, None if nothing is."""
         deadline = None if deadline_seconds is None else time.monotonic() + deadline_seconds
         if not self._settle_events(deadline):
             return Stale(1, "the project's folder is not there")
@@ -157,7 +159,7 @@ class Watcher:
         return self._look_at_linked()
 
     def _settle_events(self, deadline: float | None) -> bool:
-        """Look at what events told of; False where the root is not there."""
+        """Look at the paths that events named. False if the root does not exist."""
         self._drain()
         if not self._root_is_there():
             return False
@@ -174,13 +176,14 @@ class Watcher:
         return True
 
     def follow(self, slice_seconds: float) -> bool:
-        """What the indexing thread does from time to time: settle what events tell, and sweep where that is due, in slices between
-        which answers get the lock. False where a sweep is under way: call again.
+        """Settle events, and sweep when that is due; the indexing thread calls this from time to time.
+
+        A sweep runs in slices, so that answers get the lock in between. False if a sweep has not ended: call again.
         """
         if self._queue is not None:
             self._settle_events(
                 None
-            )  # files with several names are for answers: one that is fresh is to be read each time
+            )  # files with several names are left to answers: a fresh one has to be read each time
             every = self._sweep_every_seconds
         else:
             every = max(POLL_SECONDS, POLLING_SHARE * self._sweep_cost)
@@ -193,7 +196,7 @@ class Watcher:
         return self.sweep(slice_seconds)
 
     def sweep(self, budget_seconds: float | None = None) -> bool:
-        """Compare every folder with the disk, for what no event tells. False where the budget ended first: call again."""
+        """Compare every folder with the disk, to find changes without events. False if the budget ended first: call again."""
         if not self._root_is_there():
             return True
         if not self._sweep_visits:
@@ -215,13 +218,13 @@ class Watcher:
         return True
 
     def look_again(self, path: bytes) -> None:
-        """A file was read and is other than the table says: no event has told of that yet."""
+        """Look at a file again: it was read and differs from the table, and no event has come yet."""
         self._names.setdefault(path, _SHALLOW)
 
     def health(self) -> dict[str, Any]:
         polls = f"it polls for changes: {why}" if (why := self._why_polling) is not None else None
         problems = [text for text in (self._unhealthy, polls) if text]
-        problems += sorted(list(self.walker.problems))  # noqa: C414 - a copy at once: others may add to it meanwhile
+        problems += sorted(list(self.walker.problems))  # noqa: C414 - copy first: other threads may add to it meanwhile
         for texts in (dict(self.walker.rule_problems), dict(self._problems)):
             problems += [f"{os.fsdecode(path) or '.'}: {text}" for path, text in sorted(texts.items())]
         if len(problems) > PROBLEMS_MAX:
@@ -236,7 +239,7 @@ class Watcher:
         }
 
     def stop(self) -> None:
-        """Have a listing that is under way in another thread end after its round of folders. Call without the lock."""
+        """Make a listing in another thread end after its current round of folders. Call without the lock."""
         self._stopping = True
         self.walker.stop()
 
@@ -248,7 +251,7 @@ class Watcher:
     # Events
 
     def _handle(self, watch: WatchDescriptor, mask: int, name: bytes) -> None:
-        """Mark what an event is about as dirty. Runs under the queue's lock, in any thread."""
+        """Mark the paths of an event as dirty. Runs under the queue's lock, in any thread."""
         self._last_event = time.time()
         if mask & inotify.OVERFLOW:
             self.overflows += 1
@@ -291,7 +294,7 @@ class Watcher:
             self._on_dirty()
 
     def _take_dirty(self) -> None:
-        """Move what events marked over to our own work list."""
+        """Move the paths that events marked to our own work list."""
         queue = self._queue
         with queue.reading if queue is not None else contextlib.nullcontext():
             dirty, self._dirty = self._dirty, {}
@@ -304,7 +307,7 @@ class Watcher:
     # The root and the queue
 
     def _root_is_there(self) -> bool:
-        """Whether the root is the folder we know; starts over where it is another one or has come back."""
+        """True if the root exists. Starts over if it is another folder than before or has come back."""
         try:
             status = os.stat(self.walker.root)
             identity = (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
@@ -393,7 +396,7 @@ class Watcher:
                 self._unhealthy = None
 
     def _resolve_names(self, deadline: float | None) -> None:
-        """Look at each dirty path, those above before those below."""
+        """Look at each dirty path, parents before children."""
         names = sorted(self._names)
         for start in range(0, len(names), ROUND_PATHS):
             if start and deadline is not None and time.monotonic() > deadline:
@@ -419,13 +422,13 @@ class Watcher:
     def _look_at(
         self, path: bytes, mode: int, files: list[bytes], folders: list[bytes], statuses: dict[bytes, os.stat_result]
     ) -> None:
-        """Settle one dirty path, or add it to those that the walker must judge."""
+        """Settle one dirty path, or add it to the paths that the walker must judge."""
         if mode == _FRESH:
             self.walker.rules_changed(path)
             self._refused.clear()
         parent = self._folders.get(path.rpartition(b"/")[0])
         if parent is None:
-            return  # the folder went, or is not accepted, or is about to be visited
+            return  # the folder is gone, not accepted, or about to be visited
         if not path:
             self._visits[b""] = max(mode, self._visits.get(b"", -1))
             return
@@ -457,7 +460,7 @@ class Watcher:
             self._remove(path)
 
     def _visit(self, queue: dict[bytes, int], deadline: float | None) -> None:
-        """Make the table equal to the disk in each folder queued, adding those below where the visit is deep."""
+        """Make the table equal to the disk in each queued folder. A deep visit queues the folders below."""
         while queue and not self._stopping:
             batch: dict[bytes, int] = {}
             while queue and len(batch) < (ROUND_FOLDERS if deadline is not None else ROUND_FOLDERS_UNHURRIED):
@@ -506,9 +509,9 @@ class Watcher:
                 queue[below] = max(mode, queue.get(below, -1))
 
     def _finish_round(self) -> None:
-        """Stop the watches of folders that are gone for good, and follow the places where rules come from."""
+        """Stop the watches of folders that are gone, and watch the places where ignore rules come from."""
         for watch, path in self._orphans:
-            # A folder that only moved has the same watch under its new path by now.
+            # A folder that was only moved already has the same watch under its new path.
             if self._queue is not None and self._path_of.get(watch) == path and not self._is_watched_by(path, watch):
                 self._path_of.pop(watch, None)
                 if watch not in self._landmark_of:
@@ -522,7 +525,7 @@ class Watcher:
         return folder is not None and folder.watch == watch
 
     def _drop_unlisted(self) -> None:
-        """Remove files that were in the table before we listed anything and were not found since."""
+        """Remove files that were in the table before the first listing and were not found by it."""
         for path in list(self.table.files):
             parent = self._folders.get(path.rpartition(b"/")[0])
             if parent is None or path not in parent.files:
@@ -531,7 +534,7 @@ class Watcher:
     # Single files and folders
 
     def _put(self, path: bytes, status: os.stat_result, *, touched: bool = False) -> None:
-        """Record a file. `touched`: an event named it, so its bytes may be new even where its stamp is not."""
+        """Record a file. `touched`: an event named it, so its bytes may be new even if its stamp is not."""
         stamp = stamp_of(status)
         file = self.table.files.get(path)
         is_new = file is None or file.stamp != stamp
@@ -584,13 +587,13 @@ class Watcher:
             self.walker.forget_folder(path)
 
     def _look_at_racy(self, deadline: float | None) -> None:
-        """Compare files once more that had been written too shortly before we looked."""
+        """Check again the files that were written too shortly before we looked at them."""
         now = time.monotonic()
         due = [path for path, when in self._racy.items() if when <= now]
         if not due:
             return
         self._names |= dict.fromkeys(due, _AGAIN)
-        if self._queue is not None:  # a second write would have told of itself; without events it must be read again
+        if self._queue is not None:  # a second write would cause an event; without events the file is read again
             for path in due:
                 if path not in self.table.linked:
                     del self._racy[path]
@@ -622,7 +625,7 @@ class Watcher:
                 self._poll_from_now_on(
                     f"no inotify watch is left after {count} folders; raise fs.inotify.max_user_watches"
                 )
-            # Else unreadable, which the scan records, or gone, of which an event tells.
+            # Otherwise the folder is unreadable, which the scan records, or gone, which causes an event.
 
     def _poll_from_now_on(self, reason: str) -> None:
         self._close_queue()
@@ -653,7 +656,7 @@ class Watcher:
         return min(self._sweeps_seconds, default=0.0)
 
     def _poll(self, deadline: float | None, seconds: float | None) -> Stale | None:
-        """Sweep, unless the last one took longer than the deadline allows: then the indexing thread does it from time to time."""
+        """Sweep. If a sweep takes longer than the deadline, leave it to the indexing thread."""
         polls = f"the project polls for changes ({self._why_polling})"
         now = time.monotonic()
         if deadline is not None and now + self._sweep_cost > deadline:
@@ -662,7 +665,7 @@ class Watcher:
                 f"{polls}: a look at all its files takes {_ms(self._sweep_cost)}, longer than settle_ms allows;"
                 f" the last one ended {now - self._sweep_ended:.0f} s ago",
             )
-        self._sweep_visits.clear()  # a sweep under way has seen some folders before the call
+        self._sweep_visits.clear()  # a running sweep has seen some folders before this call
         if self.sweep(None if deadline is None else deadline - now):
             return None
         return Stale(len(self.table), f"{polls}, and not all its files could be looked at in {_ms(seconds)}")
@@ -685,7 +688,7 @@ class Watcher:
             try:
                 status = os.lstat(self._absolute(path))
             except OSError:
-                continue  # gone, and an event is on its way: it was there when the call came
+                continue  # gone since the call came; an event is on its way
             if stat.S_ISREG(status.st_mode) and (stamp_of(status) != table.files[path].stamp or path in self._racy):
                 self._put(path, status)
         return None
@@ -695,7 +698,7 @@ class Watcher:
 
 
 class _Folder:
-    """An accepted folder: its watch, and the full paths of what is accepted in it."""
+    """An accepted folder: its watch, and the full paths of its accepted entries."""
 
     __slots__ = ("files", "folders", "watch")
 
@@ -706,7 +709,7 @@ class _Folder:
 
 
 def shared_inotify() -> Inotify | None:
-    """What all watchers of a process are given; None where the system has no inotify."""
+    """The inotify that all watchers of a process share; None if the system has none."""
     return inotify.Inotify() if sys.platform == "linux" else None
 
 

@@ -1,8 +1,8 @@
 """A pool of worker processes. Invariant: every submitted job gets a result or is cancelled, whatever it does to its process.
 
-One thread drives each process: hand over a job, wait for the answer until the deadline, else kill the process and start another.
-A job whose process died is tried as often as it says, then it is a failure with its reason: a poison file costs two processes,
-no more.
+One thread drives each process: it hands over a job and waits for the answer. After the deadline it kills the process and starts
+another. If the process dies, the job is tried again, as often as the job says, and then fails with the reason: a poison file
+costs at most two processes.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ __all__ = ["ParseJob", "ParseResult", "PoolClosedError", "PoolStats", "WorkerPoo
 ResultT = TypeVar("ResultT")
 
 RENEW_RSS_BYTES = 256 << 20
-_START_SECONDS = 20.0  # more for the first job of a process: Python and the grammar are loaded before it is looked at
+_START_SECONDS = 20.0  # extra for the first job of a process, which first loads Python and the grammar
 _READ_BYTES = 1 << 16
-_POLL_SECONDS = 0.05  # between two looks whether anybody still waits
+_POLL_SECONDS = 0.05  # between two checks whether anybody still waits
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStats:
     pids: list[int]
     peak_rss_bytes: int
-    """The most that one process ever held, as last seen."""
+    """The most memory that one process ever held, when last checked."""
     jobs_done: int
     restarts: int
-    """Processes that died or were killed at work."""
+    """Processes that died or were killed while working."""
 
 
 class PoolClosedError(Exception):
-    """The daemon is ending: no job is taken any more."""
+    """The daemon is ending and takes no more jobs."""
 
 
 class WorkerPool:
@@ -64,13 +64,13 @@ class WorkerPool:
     ) -> None:
         self.count = count
         self.job_seconds = job_seconds
-        """The most that a job gets, whatever deadline it names."""
+        """The longest time for a job, whatever deadline it names."""
         self.memory_bytes = memory_bytes
         self.idle_seconds = idle_seconds
         self.renew_rss_bytes = renew_rss_bytes
-        """A process that holds more between two jobs is ended, and another started for the next."""
+        """A process that holds more memory than this after a job is ended; the next job starts another."""
         self._changed = threading.Condition()
-        # All below is guarded by _changed.
+        # _changed guards everything below.
         self._urgent: deque[tuple[Job[Any], Future[Any]]] = deque()
         self._waiting: deque[tuple[Job[Any], Future[Any]]] = deque()
         self._closed = False
@@ -81,7 +81,7 @@ class WorkerPool:
         self._peak_rss_bytes = 0
 
     def submit(self, job: Job[ResultT], *, urgent: bool = False) -> Future[ResultT]:
-        """Queue a job; an urgent one overtakes all others. A job without a process of its own yet can be cancelled.
+        """Queue a job; an urgent one overtakes all others. A job can be cancelled until a process takes it.
 
         Raises PoolClosedError.
         """
@@ -98,7 +98,7 @@ class WorkerPool:
         return future
 
     def result(self, job: Job[ResultT], stop: Callable[[], bool], *, urgent: bool = False) -> ResultT | None:
-        """Do a job and wait for it; None where `stop` became true before, or the pool is closed."""
+        """Do a job and wait for it. None if `stop` becomes true first, or the pool is closed."""
         try:
             future = self.submit(job, urgent=urgent)
             while not stop():
@@ -110,7 +110,7 @@ class WorkerPool:
         return None
 
     def close(self) -> None:
-        """End all processes and return when they are gone. What waits is cancelled, what is being done fails."""
+        """End all processes and return when they are gone. Waiting jobs are cancelled, running jobs fail."""
         with self._changed:
             self._closed = True
             waiting = [future for _, future in (*self._urgent, *self._waiting)]
@@ -135,10 +135,10 @@ class WorkerPool:
                 [process.pid for process in processes], self._peak_rss_bytes, self._jobs_done, self._restarts
             )
 
-    # What follows is for the drivers.
+    # For the drivers
 
     def next_job(self, driver: _Driver) -> tuple[Job[Any], Future[Any]] | None:
-        """The next job, waited for. None, and the driver is no longer of the pool, after `idle_seconds` without one or when closed."""
+        """Wait for the next job. None after `idle_seconds` without one or on close; the driver then has left the pool."""
         until = time.monotonic() + self.idle_seconds
         with self._changed:
             self._idle += 1
@@ -157,7 +157,7 @@ class WorkerPool:
                 self._idle -= 1
 
     def adopt(self, driver: _Driver, process: subprocess.Popen[bytes] | None) -> bool:
-        """Make it the driver's process, so that `close` finds it. False when the pool is already closed."""
+        """Record the driver's process, so that `close` finds it. False if the pool is already closed."""
         with self._changed:
             driver.process = process
             return not self._closed
@@ -167,7 +167,7 @@ class WorkerPool:
             self._jobs_done += 1
 
     def count_restart(self) -> bool:
-        """False when the pool is closed, and nothing is to be started again."""
+        """Count a process that died. False if the pool is closed: then start no other."""
         with self._changed:
             self._restarts += not self._closed
             return not self._closed
@@ -178,7 +178,7 @@ class WorkerPool:
 
 
 class _Driver:
-    """A thread and the process it drives; both end when there is nothing to do."""
+    """A thread and the process it drives. Both end when there is no work."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
@@ -207,7 +207,7 @@ class _Driver:
                 self._end_process()
                 if not self.pool.count_restart():
                     return job.failed("the daemon is stopping")
-            except Exception as error:  # a bug, or a system without processes: the caller is told, the thread lives on
+            except Exception as error:  # a bug, or no process can be started: the caller is told, the thread goes on
                 self._end_process()
                 return job.failed(f"{type(error).__name__}: {error}")
         return job.failed(reason)
@@ -216,7 +216,7 @@ class _Driver:
         seconds = min(job.deadline_seconds, self.pool.job_seconds)
         until = time.monotonic() + seconds + GRACE_SECONDS
         if self.process is not None and self.process.poll() is not None:
-            self._end_process()  # somebody ended it while it had nothing to do: that is no try
+            self._end_process()  # it ended while idle, so this does not count as a try
         if self.process is None:
             self._start_process()
             until += _START_SECONDS
@@ -234,7 +234,7 @@ class _Driver:
         return pickle.loads(self._receive(descriptor, length, until))
 
     def _send(self, descriptor: int, data: bytes, until: float) -> None:
-        """A line to match may be megabytes, more than a pipe holds: a process that is stuck must not hold the thread."""
+        """Send until a deadline. Data may be larger than a pipe holds, and a stuck process must not block the thread."""
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
         rest = memoryview(data)
@@ -258,13 +258,16 @@ class _Driver:
         return bytes(data)
 
     def _renew_if_large(self) -> None:
-        """tree-sitter's Python binding leaks some 20 KB a file (0.26.1): 450 MB after 25,000 files of the Linux kernel."""
+        """End a process that has grown large. tree-sitter's Python binding (0.26.1) leaks about 20 KB per file.
+
+        That is 450 MB after 25,000 files of the Linux kernel.
+        """
         process = self.process
         if process is not None and _rss_bytes(process.pid) > self.pool.renew_rss_bytes:
             self._end_process()
 
     def _start_process(self) -> None:
-        # -P and cwd: modules of a project must never be imported here. Own session: signals of a terminal are the daemon's.
+        # -P and cwd: modules of a project must never be imported here. Own session: a terminal's signals go to the daemon only.
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "ctxd.indexer.worker", str(self.pool.memory_bytes)],
             stdin=subprocess.PIPE,
@@ -279,7 +282,7 @@ class _Driver:
             process.kill()
 
     def _end_process(self) -> None:
-        """Kill the process and wait for it; a worker holds nothing that would be worth a farewell."""
+        """Kill the process and wait for it. A worker has nothing to save."""
         process = self.process
         if process is None:
             return
@@ -288,7 +291,7 @@ class _Driver:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # what it never read
+                with contextlib.suppress(OSError):  # unsent data
                     pipe.close()
         self.pool.adopt(self, None)
 
@@ -302,11 +305,11 @@ class _Driver:
 
 
 class _ProcessGoneError(Exception):
-    """The process died or was given up; says how."""
+    """The process died or was killed; the message says how."""
 
 
 def _rss_bytes(pid: int) -> int:
-    """What a process holds now; 0 where the system does not tell."""
+    """Memory that a process holds now; 0 if the system does not tell."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as status:
             return int(status.read().split()[1]) * resource.getpagesize()
@@ -315,7 +318,7 @@ def _rss_bytes(pid: int) -> int:
 
 
 def _peak_rss_bytes(pid: int) -> int:
-    """The most memory a process ever held; 0 where the system does not tell."""
+    """The most memory that a process ever held; 0 if the system does not tell."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
             for line in status:

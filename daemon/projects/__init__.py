@@ -1,1 +1,1 @@
-"""Which projects are there, with which settings, and who sees what of them? Knows no tool and no protocol."""
+"""Which projects exist, which settings do they have, and what does each connection see? Knows no tool and no protocol."""

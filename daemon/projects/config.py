@@ -1,6 +1,6 @@
-"""Settings, and what the user has set: `ctxd.toml` in the config folder, then `CTXD_*` variables. `project_settings.py` adds a project's own.
+"""Settings, and the user's values: `ctxd.toml` in the config folder, then `CTXD_*` variables.
 
-Invariant: a wrong setting is refused with its file, line and key; nothing is guessed.
+Invariant: a wrong setting is refused with its file, line and key, never guessed. `project_settings.py` adds a project's own.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class SettingsError(ValueError):
 class InForce(NamedTuple):
     settings: Settings
     sources: dict[str, str]
-    """Where each one comes from that is not a default: a file or a variable."""
+    """For each setting that is not a default: the file or variable that sets it."""
     problems: list[str]
-    """What a project's own files say that does not count, and why."""
+    """Settings in a project's own files that do not count, and why."""
 
 
 def load(config_file: str, environment: dict[str, str]) -> InForce:
-    """What the user has set. Raises SettingsError."""
+    """The user's settings. Raises SettingsError."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     table, data = _table(config_file)
@@ -101,7 +101,7 @@ def _table(path: str) -> tuple[dict[str, Any], bytes]:
 
 
 def check(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
-    """The value of a setting, as `place` has it. Raises SettingsError."""
+    """The valid value of a setting that `place` (a file or a variable) sets. Raises SettingsError."""
     if key not in Settings.model_fields:
         near = difflib.get_close_matches(key[:_KEY_CHARS_MAX], Settings.model_fields, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(Settings.model_fields)}"
@@ -114,7 +114,7 @@ def check(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
 
 
 def line_of(key: str, data: bytes) -> int:
-    """Where a key is set in a file, 1 where that cannot be told."""
+    """The line that sets a key in a file; 1 if it cannot be found."""
     found = re.search(rb"^[ \t]*[\"']?%b[\"']?[ \t]*=" % re.escape(key.encode("utf-8", "replace")), data, re.MULTILINE)
     return data.count(b"\n", 0, found.start()) + 1 if found else 1
 

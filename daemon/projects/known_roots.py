@@ -1,7 +1,7 @@
-"""The list of registered roots on disk, `projects.json`: what `ctxd add` has said, kept over crashes.
+"""The list of registered roots on disk, `projects.json`: it remembers every `ctxd add` across crashes.
 
-Invariant: a root leaves the file only when `discard` names it. The file is read before it is first written, is replaced whole, and
-is on the disk when `save` returns. One that cannot be read is kept aside, never overwritten.
+Invariant: a root leaves the file only when `discard` names it. The file is read before it is first written, replaced as a whole,
+and on the disk when `save` returns. An unreadable file is moved aside, never overwritten.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class KnownRoots:
     def __init__(self, path: str) -> None:
         self.path = path
         self.problem: str | None = None
-        """Why the file on disk is not what is known."""
+        """Why the file on disk differs from the known roots."""
         self._lock = threading.Lock()
         self._saving = threading.Lock()
         """Held while the file is written. Taken before `_lock`."""
         self._changes = self._saved = 0
         self._in_the_way = False
-        """Whether a file that cannot be read could not be moved aside, either."""
+        """True if the file can be neither read nor moved aside."""
         self._roots = self._read()
 
     @property
     def aside(self) -> list[str]:
-        """Files that could not be read and wait for somebody to look at them."""
+        """Unreadable files that were moved aside and wait for somebody to look at them."""
         return sorted(glob.glob(glob.escape(self.path) + _ASIDE + "*"))
 
     def __contains__(self, root: bytes) -> bool:
@@ -53,7 +53,7 @@ class KnownRoots:
                 self._changes += 1
 
     def discard(self, root: bytes) -> bool:
-        """Whether it was there."""
+        """Forget a root. True if it was known."""
         with self._lock:
             if root not in self._roots:
                 return False
@@ -62,11 +62,11 @@ class KnownRoots:
             return True
 
     def save(self) -> None:
-        """Return when everything that was known before the call is on the disk, or `problem` says why not."""
+        """Write the roots. On return, all that were known before the call are on the disk, or `problem` says why not."""
         with self._saving:
             with self._lock:
                 changes, roots = self._changes, sorted(map(os.fsdecode, self._roots))
-            if changes == self._saved or self._in_the_way:  # a call beside this one has written them, or none may
+            if changes == self._saved or self._in_the_way:  # another call has written them, or nobody may write
                 return
             try:
                 self._replace(json.dumps(roots, indent=1))

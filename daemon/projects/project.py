@@ -1,7 +1,6 @@
-"""One project: a root, its files, its index, and what a tool needs to answer about it.
+"""One project: its root, its files, its index, and the questions that tools ask about them.
 
-Invariant: `files_now()` is called before every answer; what it returns as pending is the only thing an answer may miss,
-and the answer says so.
+Invariant: every answer begins with `files_now()`. An answer may miss only what that returns as pending, and says so.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 class Project:
-    """Opened in the background: `scanned` is set once every file is listed and watched."""
+    """A project opens in the background; `scanned` is set once every file is listed and watched."""
 
     def __init__(
         self,
@@ -63,9 +62,9 @@ class Project:
         inotify: Inotify | None,
         settings_problems: Sequence[str] = (),
     ) -> None:
-        """`scratch` is a folder for git, `models` the one where fetched models lie; `inotify` is that of all projects.
+        """`scratch` is a folder for git, `models` the folder of fetched models; all projects share `inotify`.
 
-        `settings_problems` say which of its own settings do not count.
+        `settings_problems` says which of the project's own settings do not count.
         """
         self.root = root
         self.database = database
@@ -118,12 +117,12 @@ class Project:
         self._opener = threading.Thread(target=self._open, name=f"open {os.fsdecode(root)}", daemon=True)
 
     def open(self, after: threading.Thread | None = None) -> None:
-        """Begin to list, watch and index, when `after` has ended; returns at once."""
+        """Begin to list, watch and index once `after` has ended. Returns at once."""
         self._after = after
         self._opener.start()
 
     def close(self) -> None:
-        """Wait until nothing of the project runs any more: a listing ends early, a batch of files is written first."""
+        """Stop all threads of the project and wait for them: a listing ends early, a batch of files is written first."""
         self._closing = True
         self.watcher.stop()
         if self._opener.ident is not None:
@@ -140,7 +139,7 @@ class Project:
                 try:
                     self.writer.load(self.table)
                 except DatabaseError:
-                    if not self.database.is_lost():  # else the indexing thread begins anew
+                    if not self.database.is_lost():  # if lost, the indexing thread starts over
                         raise
                 self.watcher.start()
                 if self._closing:
@@ -161,7 +160,7 @@ class Project:
             self.indexing.problem = "the project could not be opened, see `ctxd logs`; then `ctxd restart`"
 
     def left_out(self, path: bytes) -> str | None:
-        """Why a path on disk that a caller names is not searched: "secret", "ignored", or None where it is."""
+        """Why a path that a caller names is not searched: "secret" or "ignored"; None if it is searched."""
         with self.lock:
             if not path or path in self.table.files or next(self.table.under(path), None) is not None:
                 return None
@@ -169,16 +168,16 @@ class Project:
             return "secret"
         with self.lock:
             judgement = self.walker.explain(path)
-        return None if judgement.accepted else "ignored"  # an accepted folder is empty: nothing was left out
+        return None if judgement.accepted else "ignored"  # an accepted folder here is empty: nothing was left out
 
     def left_out_of(self, paths: Iterable[bytes]) -> Counter[str]:
-        """How many of the paths that a caller names are not searched, by reason."""
+        """Count the paths that a caller names and that are not searched, by reason."""
         return Counter(filter(None, map(self.left_out, paths)))
 
     def files_now(self) -> dict[str, Any] | None:
-        """Bring the file table up to the disk of this moment. Returns `stale` where that took too long, else None.
+        """Bring the file table up to date with the disk. Returns `stale` if that took too long, else None.
 
-        Raises ToolError where the project's folder is gone: an empty answer would say that there is nothing to find.
+        Raises ToolError if the project's folder is gone: an empty answer would claim that there is nothing to find.
         """
         seconds = self.settings.settle_ms / 1000
         if not self.lock.acquire(timeout=seconds):
@@ -195,7 +194,7 @@ class Project:
         return None if stale is None else {"pending_files": stale.pending_files, "reason": stale.reason}
 
     def model_status(self) -> dict[str, Any]:
-        """The project's entry in `ctxd model status --json`: which model is wanted, which answers, how far it is, what is wrong."""
+        """The project's entry in `ctxd model status --json`: the wanted model, the answering one, progress and problem."""
         model, indexing = self.model, self.indexing
         answering = model.answering() if self.indexable.has_index() else None
         counts = self._counts()
@@ -218,7 +217,7 @@ class Project:
         }
 
     def status(self) -> dict[str, Any]:
-        """The project's entry in `ctxd status --json`. Waits for nobody: neither for a first listing nor for the project's lock."""
+        """The project's entry in `ctxd status --json`. Never waits, neither for a first listing nor for the project's lock."""
         counts = self._counts()
         if self.scanned.is_set():
             return self._status(dict(self.watcher.health()), counts)
@@ -235,7 +234,7 @@ class Project:
         )
 
     def _counts(self) -> dict[str, int]:
-        """Totals of what is in the index; nothing while it is lost."""
+        """Totals of the rows in the index; empty while the index is lost."""
         try:
             return {**self.symbols.counts(), **self.semantic.counts(self.model.answering())}
         except DatabaseError:
@@ -293,7 +292,7 @@ def not_there(root: str) -> str:
 
 
 def database_name(root: str) -> str:
-    """The name of the database that serves a root: one for all worktrees of a repository, else one for the folder."""
+    """The name of a root's database: one for all worktrees of a repository, else one for the folder."""
     return hashlib.sha256(_common_folder(root)).hexdigest()[:16] + ".db"
 
 

@@ -1,6 +1,6 @@
-"""What makes a folder a project without `ctxd add`: a git work tree, or a file that build tools and package managers look for.
+"""Marks that make a folder a project without `ctxd add`: a git work tree, or a file of a build tool or package manager.
 
-Invariant: nothing is opened here but `.git` files, by `project_file.py`.
+Invariant: no file is opened here except `.git` files, by `project_file.py`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def holds_project_file(folder: str) -> bool:
 
 
 def is_repository(folder: bytes) -> bool:
-    """Whether a git work tree begins here."""
+    """True if this folder is the top of a git work tree."""
     return git_folder_of(folder) is not None
 
 
 def work_tree_around(folder: str) -> str | None:
-    """Where the git work tree begins that a folder lies in, if one does.
+    """The top of the git work tree around a folder, if there is one.
 
-    A home folder under git (people keep their settings so) makes no project of everything in it.
+    A home folder under git is none: some people keep their settings so, and not everything in it is one project.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     while folder not in {"/", home}:

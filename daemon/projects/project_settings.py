@@ -1,7 +1,7 @@
-"""A project's own settings: `[tool.ctxd]` of its `pyproject.toml`, then its `.ctxd.toml`. Whoever wrote them need not be the user.
+"""A project's own settings: `[tool.ctxd]` of its `pyproject.toml`, then its `.ctxd.toml`. Their author may be a stranger.
 
-Invariants: they only tighten what the user has set, and no file of a project raises: what cannot be used is a problem of that
-project, and the user's value holds.
+Invariants: they only tighten the user's settings. No file of a project makes this module raise: a value that cannot be used
+becomes a problem of that project, and the user's value holds.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from ctxd.daemon.protocol import Places
 
 FILES = (("pyproject.toml", ("tool", "ctxd")), (".ctxd.toml", ()))
-"""The later one wins. With the path of the table that is meant."""
-FILE_BYTES_MAX = 512 << 10  # ten times the largest pyproject.toml that people keep
-KEYS_MAX = 100  # there are a dozen; each is looked for in the file
-PROBLEMS_MAX = 10  # of one file that are told
+"""Each file with the path of its table for ctxd. The later file wins."""
+FILE_BYTES_MAX = 512 << 10  # ten times the largest pyproject.toml in practice
+KEYS_MAX = 100  # there are a dozen settings; the file is searched once for each key
+PROBLEMS_MAX = 10  # reported for one file
 WITHOUT_FILES = ("builtin", "none")
-"""Models that are always here."""
+"""Models that need no fetching."""
 _DAEMON_WIDE = ("idle_exit_seconds", "workers", "worker_memory_mib")
-"""One daemon serves all projects."""
-_PARSE_SECONDS_MAX = 2  # of the processor; the largest pyproject.toml takes 0.05
-_PARSE_WALL_SECONDS_MAX = 30  # on a machine that does much else
+"""No project may set these: one daemon serves all projects."""
+_PARSE_SECONDS_MAX = 2  # of processor time; the largest pyproject.toml takes 0.05
+_PARSE_WALL_SECONDS_MAX = 30  # for a busy machine
 _PARSE_BYTES_MAX = 512 << 20
 _LIST_SECONDS_MAX = 60  # importing fastembed takes 0.5
 _VALUE_CHARS_MAX = 60  # of a value in a message
 
-# tomllib takes minutes for a key of 64,000 dots, and ends in a RecursionError for 1,000 brackets: so in a process that can be ended.
+# A key with 64,000 dots takes tomllib minutes, and 1,000 brackets end in a RecursionError. So it runs in a process that can be
+# ended.
 _PARSER = """
 import json, resource, sys, tomllib
 seconds, size, *keys = sys.argv[1:]
@@ -60,7 +61,7 @@ print(answer)
 
 
 def load(places: Places, root: str, environment: dict[str, str]) -> InForce:
-    """The settings in force for a project. Raises SettingsError for what the user wrote, never for the project's own files."""
+    """The settings in force for a project. Raises SettingsError for the user's mistakes, never for the project's own files."""
     users = config.load(places.settings_file, environment)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -76,7 +77,7 @@ def load(places: Places, root: str, environment: dict[str, str]) -> InForce:
             else [*wrong[:PROBLEMS_MAX], f"{path}: and {len(wrong) - PROBLEMS_MAX} more"]
         )
     for key, source in users.sources.items():
-        if source.startswith("CTXD_"):  # a variable wins over every file
+        if source.startswith("CTXD_"):  # a variable overrides every file
             values.pop(key, None)
             sources.pop(key, None)
     settings = Settings(**{**users.settings.model_dump(), **values})
@@ -84,7 +85,7 @@ def load(places: Places, root: str, environment: dict[str, str]) -> InForce:
 
 
 def stamps(root: str) -> tuple[tuple[int, int, int] | None, ...]:
-    """Differ once one of the files was written."""
+    """Stamps of the settings files; they differ after one of the files was written."""
     found: list[tuple[int, int, int] | None] = []
     for name, _ in FILES:
         try:
@@ -96,13 +97,13 @@ def stamps(root: str) -> tuple[tuple[int, int, int] | None, ...]:
 
 
 def _usable(path: str, keys: tuple[str, ...], users: InForce, places: Places) -> tuple[dict[str, Any], list[str]]:
-    """What a file sets that may hold, and what is wrong with the rest."""
+    """The settings in a file that may take effect, and the problems of the others."""
     folder, name = os.path.split(os.fsencode(path))
     try:
         data = read_small(folder, name, FILE_BYTES_MAX)
     except Unreadable as error:
         return {}, [] if error.reason == "missing" else [f"{path} {WORDS[error.reason]}; the user's settings hold"]
-    if keys and keys[-1].encode() not in data:  # it says nothing about ctxd, broken or not
+    if keys and keys[-1].encode() not in data:  # the file does not mention ctxd: no matter if it is broken
         return {}, []
     try:
         table = _parsed(data, keys)
@@ -144,7 +145,7 @@ def _parsed(data: bytes, keys: tuple[str, ...]) -> Any:
 
 
 def _goes_further(key: str, value: Any, users: Settings, places: Places) -> str | None:
-    """Why a project may not set this, if it may not."""
+    """Why a project may not set this; None if it may."""
     allowed = getattr(users, key)
     if value == allowed:
         return None
@@ -160,7 +161,7 @@ def _goes_further(key: str, value: Any, users: Settings, places: Places) -> str 
 
 
 def _fetched(models: str) -> set[str]:
-    """Names of the models on this machine. In a process of its own: importing what knows them takes 70 MB."""
+    """Names of the models on this machine. A separate process lists them, because importing fastembed takes 70 MB."""
     command = [sys.executable, "-P", "-m", "ctxd.indexer.meaning.models", "list", models]
     try:
         done = subprocess.run(command, check=False, capture_output=True, cwd="/", timeout=_LIST_SECONDS_MAX)

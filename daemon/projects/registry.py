@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EMBED_SECONDS_MAX = 300.0  # to load a model and embed some chunks
-EMBEDDER_IDLE_SECONDS = 300.0  # the next question would wait a second for the model
-EMBEDDER_RSS_BYTES_MAX = 4 << 30  # large models hold 1 to 2 GB; it is leaks that this is against
+EMBEDDER_IDLE_SECONDS = 300.0  # after that the next question waits a second for the model to load
+EMBEDDER_RSS_BYTES_MAX = 4 << 30  # large models hold 1 to 2 GB; the limit is against leaks
 EMBEDDER_BYTES_MAX = 8 << 30  # of address space: ONNX Runtime maps much more than it uses
 
 
@@ -47,7 +47,7 @@ class Registry:
             settings.workers, job_seconds=settings.parse_seconds, memory_bytes=settings.worker_memory_mib << 20
         )
         self.matchers = WorkerPool(settings.workers, memory_bytes=settings.worker_memory_mib << 20)
-        # One: a transformer uses all cores by itself, and holds 100 MB and more.
+        # One process: a transformer uses all cores by itself, and holds 100 MB or more.
         self.embedders = WorkerPool(
             1,
             job_seconds=EMBED_SECONDS_MAX,
@@ -55,19 +55,19 @@ class Registry:
             idle_seconds=EMBEDDER_IDLE_SECONDS,
             renew_rss_bytes=EMBEDDER_RSS_BYTES_MAX,
         )
-        """Apart from those that parse: no search waits for a first pass."""
+        """Separate from the processes that parse, so that no search waits for a first pass."""
         self.editor = Editor(places.edits)
         self.known = KnownRoots(places.registry_file)
         self.projects: dict[bytes, Project] = {}
         self._closing: dict[bytes, threading.Thread] = {}
-        """Of projects that were removed and still end. One opened again at the same place waits for it: two would write the same rows."""
+        """Threads that close removed projects. One opened again at the same root waits: two would write the same rows."""
         self._databases: dict[str, tuple[Database, set[Project]]] = {}
         self._unopened: dict[bytes, tuple[str, str]] = {}
-        """Registered, but not open: the state that `status` shows, and why."""
+        """Registered but not open: for each root the state that `status` shows, and the reason."""
         self._trying: set[bytes] = set()
-        """Those that a thread is about to open. It may hang, on a disk that does not answer."""
+        """Roots that a thread is opening. That may hang on a disk that does not answer."""
         self._stamps: dict[bytes, tuple[object, ...]] = {}
-        """Of the settings files of each open project, when they were read."""
+        """Stamps of each open project's settings files, taken when they were read."""
         self._ending = False
         self._lock = threading.RLock()
 
@@ -80,10 +80,10 @@ class Registry:
         self._collect_databases()
 
     def add(self, root: str) -> Project:
-        """The project at a root, registered and opened if it was not; the one around it, where it is no repository of its own.
+        """The project at a root, registered and opened if needed. A folder that is no repository gets the project around it.
 
-        It takes over the registered projects inside it that are none. Raises ToolError. No file of a project is looked at while the
-        registry's lock is held: a slow disk would hold everybody.
+        The new project replaces registered projects inside it, except repositories. Raises ToolError. No file of a project is
+        touched while the registry's lock is held: a slow disk would block everybody.
         """
         real = os.path.realpath(os.path.expanduser(root))
         key = os.fsencode(real)
@@ -108,9 +108,9 @@ class Registry:
         return project
 
     def view(self, root: str) -> View:
-        """The view of a connection whose host named `root`. Registers it where it is a project, see `project_marks.py`.
+        """The view of a connection whose host named `root`. Registers `root` if it has the marks of `project_marks.py`.
 
-        A folder inside a registered project is served by that one, except a repository of its own. Raises ToolError.
+        A folder inside a registered project is served by that project, unless it is a repository. Raises ToolError.
         """
         real = os.path.realpath(os.path.expanduser(root))
         key = os.fsencode(real)
@@ -134,14 +134,14 @@ class Registry:
                     f"{real} is no project: neither a git work tree, nor does it hold a file such as pyproject.toml or package.json",
                     f"`ctxd add {shlex.quote(real)}` makes it one",
                 )
-            if top != real:  # what is registered is the work tree
+            if top != real:  # the whole work tree is registered
                 self.add(top)
                 return self.view(real)
         project = self.add(real)
         return View(project, key[len(project.root) + 1 :])
 
     def _around(self, key: bytes) -> Project | None:
-        """The innermost registered project that a folder lies in."""
+        """The innermost registered project around a folder."""
         with self._lock:
             tops = [top for top in self.projects if key.startswith(top + b"/")]
             return self.projects[max(tops, key=len)] if tops else None
@@ -174,7 +174,7 @@ class Registry:
         return project
 
     def remove(self, root: str) -> bool:
-        """Forget a project, and its index when it has ended what it is doing; whether it was registered."""
+        """Forget a project; its index is deleted once it has closed. True if it was registered."""
         key = os.fsencode(os.path.realpath(os.path.expanduser(root)))
         was_open = key in self.projects
         was_known = self._let_go(key)
@@ -184,7 +184,7 @@ class Registry:
         return was_known
 
     def _let_go(self, key: bytes) -> bool:
-        """Register a root no more; whether it was."""
+        """Unregister a root. True if it was registered."""
         with self._lock:
             self._unopened.pop(key, None)
             was_known = self.known.discard(key)
@@ -192,7 +192,7 @@ class Registry:
         return was_known
 
     def _close_later(self, key: bytes, *, forget: bool) -> None:
-        """Take an open project out, and close it in a thread of its own. Call under the lock."""
+        """Take an open project out and close it in another thread. Call under the lock."""
         project = self.projects.pop(key, None)
         self._stamps.pop(key, None)
         if project is not None:
@@ -202,7 +202,7 @@ class Registry:
             closing.start()
 
     def _close(self, key: bytes, project: Project, forget: bool) -> None:
-        """Close a project that was taken out, which waits for what it is doing, and delete its index where it is to be forgotten."""
+        """Close a project that was taken out, and delete its index if `forget`. Waits until its threads have ended."""
         project.close()
         with self._lock:
             self._release(project, forget=forget)
@@ -210,7 +210,7 @@ class Registry:
                 del self._closing[key]
 
     def status(self, root: str | None) -> list[dict[str, Any]] | None:
-        """Status entries of all projects, or of the one that serves `root`; None where none does."""
+        """Status entries of all projects, or of the one that serves `root`; None if no project does."""
         with self._lock:
             projects = dict(self.projects)
             missing = dict(self._unopened)
@@ -227,9 +227,9 @@ class Registry:
         return entries + [_entry_of_unopened(os.fsdecode(key), *why) for key, why in sorted(missing.items())]
 
     def retry(self) -> None:
-        """Open projects whose folder has come back, and anew those whose own settings were wrong and have been written since.
+        """Open projects whose folder has come back, and reopen those whose wrong settings have been written since.
 
-        One after the other: where a disk holds this thread, the next call passes over that project.
+        They are opened one after the other. If a disk blocks this thread, the next call skips that project.
         """
         with self._lock:
             ill = [key for key, project in self.projects.items() if project.settings_problems]
@@ -278,7 +278,7 @@ class Registry:
             return not self._unopened and not any(project.settings_problems for project in self.projects.values())
 
     def retry_models(self) -> None:
-        """Try again the models that could not be had: one may have been fetched."""
+        """Try failed models again: one may have been fetched."""
         with self._lock:
             projects = list(self.projects.values())
         for project in projects:
@@ -301,7 +301,7 @@ class Registry:
             thread.join()
 
     def _make(self, root: str, name: str, loaded: config.InForce) -> Project:
-        """A project with the database of that name. Touches nothing of the project. Call under the lock."""
+        """A project with the database of that name. Touches no file of the project. Call under the lock."""
         scratch = os.path.join(self.places.state, "git")
         try:
             if name not in self._databases:
@@ -331,7 +331,7 @@ class Registry:
         return project
 
     def _release(self, project: Project, *, forget: bool) -> None:
-        """Close the database of a closed project unless another one uses it: the same root may be open again by now."""
+        """Close the database of a closed project unless another project uses it: the same root may be open again."""
         database = project.database
         name = os.path.basename(database.path)  # not database_name: `.git` may have come or gone meanwhile
         _, users = self._databases[name]
@@ -343,7 +343,7 @@ class Registry:
                 delete_database(database.path)
 
     def problems(self) -> list[str]:
-        """What is wrong with the list of projects, of no project by itself."""
+        """Problems of the list of projects, not of a single project."""
         found = [
             f"the list of projects could not be read and was kept as {path}: add the projects again, then delete it"
             for path in self.known.aside
@@ -351,10 +351,10 @@ class Registry:
         return found + [problem for problem in [self.known.problem] if problem]
 
     def _collect_databases(self) -> None:
-        """Delete the databases that no registered project uses: those of projects removed in the moment of a crash, or that have
-        another one since they became a repository.
+        """Delete the databases that no registered project uses.
 
-        A project whose folder is away keeps its index. While a list of projects waits for somebody to look at it, all are kept.
+        They are left by a crash while a project was removed, or by a folder that became a repository and so got a new database.
+        A project whose folder is missing keeps its index. While an unreadable list of projects lies aside, all are kept.
         """
         if self.known.aside:
             return
@@ -385,7 +385,7 @@ _NOT_TRIED = ("scanning", "it is about to be opened")
 
 
 def _entry_of_unopened(root: str, state: str, reason: str) -> dict[str, Any]:
-    """The status entry of a project whose folder is not there, or that `reason` keeps from being opened."""
+    """The status entry of a registered project that is not open because of `reason`."""
     return {
         "root": root,
         "state": state,

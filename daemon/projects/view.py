@@ -1,6 +1,6 @@
-"""How one connection sees a project: paths in and paths out, relative to the folder the host named; what serves it.
+"""How one connection sees a project: its paths, relative to the folder that the host named, and its search backends.
 
-Invariant: what passes `resolve` lies inside that folder after all symbolic links; nothing outside is ever read.
+Invariant: a path that `resolve` accepts lies inside that folder after all symbolic links; nothing outside is ever read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class View:
     files_backend: str = "index"
     only: Only | None = None
     hidden: bool = False
-    """Whether hidden files belong to every query."""
+    """True if every query includes hidden files."""
 
     @property
     def root(self) -> bytes:
@@ -81,20 +81,20 @@ class View:
         hidden: bool = False,
         named_hidden: Iterable[PathFilter | None] = (),
     ) -> Scope:
-        """The scope of a query over paths that `resolve` gave; none mean all that the connection sees."""
+        """The scope of a query over paths from `resolve`; without paths, everything that the connection sees."""
         named = tuple(filter(None, named_hidden))
         hidden = hidden or self.hidden
         return Scope(paths or (self.folder,), extensions, names, include, exclude, hidden, named, self.only)
 
     def shown(self, path: bytes) -> str:
-        """A path of the project as answers show it."""
+        """A path of the project in the form that answers show."""
         if self.folder:
             path = path[len(self.folder) + 1 :]
         return path.decode("utf-8", "backslashreplace")
 
 
 def seen_as(view: View, hello: Hello) -> View:
-    """`view` with what the hello asks for: the backends, and what narrows every query. Raises ToolError."""
+    """`view` with the backends and the narrowing that the hello asks for. Raises ToolError."""
     return replace(
         view,
         text_backend=backend_of(hello, "text_backend", TEXT_BACKENDS),
@@ -105,7 +105,7 @@ def seen_as(view: View, hello: Hello) -> View:
 
 
 def backend_of(hello: Hello, field: str, backends: tuple[str, ...]) -> str:
-    """The backend that a hello names, "index" by default. Raises ToolError."""
+    """The backend that a hello names, by default "index". Raises ToolError."""
     name = getattr(hello, field) or "index"
     if name not in backends:
         raise ToolError(f"there is no {field} {name!r}", f"CTXD_{field.upper()} is one of {', '.join(backends)}")

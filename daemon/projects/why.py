@@ -1,7 +1,6 @@
-"""Whether and why a file is, or is not, searched: what `ctxd why` tells.
+"""Why a file is or is not searched: the answer of `ctxd why`.
 
-Invariant: the verdict is that of the walker and of the file table, the same that every answer stands on; only its words are made
-here.
+Invariant: the verdict comes from the walker and the file table, as for every answer; only the words are made here.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ _REASONS = {
 def why(project: Project, asked: str) -> dict[str, Any]:
     """`{path, searched, reason, because, indexed, rule, language, symbols, notes}` of an absolute path.
 
-    `searched`: by a query that names no path. `reason` is a word, `because` the sentence; None where it is searched.
+    `searched` is true if a query that names no path searches it. `reason` is one word and `because` a sentence; both are None
+    if it is searched.
     """
     path = _inside(project.root, os.path.normpath(os.fsencode(asked)))
     if path is None:
@@ -78,7 +78,7 @@ def _of_file(
     elif content.form == BINARY:
         reason = "binary"
     else:
-        # Contents are shared by all files with the same bytes, whatever these files are called.
+        # All files with the same bytes share a content, whatever their names.
         symbols = content.symbols if languages.parsed_language_of(file.path) is not None else "none"
         notes = [_of_symbols(project, content.id, symbols), *notes]
     name = language.name if language is not None else None
@@ -158,7 +158,7 @@ def _text(path: bytes) -> str:
 
 
 def _inside(root: bytes, path: bytes) -> bytes | None:
-    """A path relative to the root, `b""` for the root itself; None for one outside. Links below the root stay what they are."""
+    """A path relative to the root: `b""` for the root itself, None outside it. Links below the root are not resolved."""
     for one in (path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))):
         if one == root:
             return b""

@@ -1,6 +1,4 @@
-"""One file per toolset, and one for the tool of two contracts; importing this package fills `tool.TOOLS` in the order in
-which tools are listed.
-"""
+"""One file per toolset or large tool. Importing this package fills `tool.TOOLS` in the order of the list of tools."""
 
 # isort: off
 from ctxd.daemon.tools import search  # noqa: F401

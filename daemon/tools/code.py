@@ -1,4 +1,4 @@
-"""The toolset `code`: the element around a line, and the elements around matches."""
+"""The toolset `code`: tools that show the element around a line and the elements around matches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.text.text_search import FileMatches
 
 _SIDE_SHARE = (
-    8  # related elements, imports and highlights get at most an eighth of the tokens each, the content gets the rest
+    8  # at most an eighth of the tokens each for related elements, imports and highlights; the rest is for the content
 )
 _FIXED_BYTES = 500  # names and numbers
 _CONTENT_BYTES_MIN = 100
@@ -167,7 +167,7 @@ def read_code_element(call: Call, params: ElementParams) -> dict[str, Any]:
 
 
 class _Excerpt:
-    """As much of some lines as there is room for in bytes, from where a cursor says; cut between lines where that is possible."""
+    """Lines from a cursor on, as many as fit in a number of bytes. They are cut between lines where possible."""
 
     def __init__(self, elements: FileElements, first: int, last: int, params: ElementParams, room: int) -> None:
         text, starts = elements.text or b"", elements.line_starts
@@ -232,7 +232,7 @@ def _highlights(call: Call, params: ElementParams, elements: FileElements, shown
 
 
 def _fitting(items: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
-    """The first of them, as many as there is room for in bytes."""
+    """The first items, as many as fit in `room` bytes."""
     for index, item in enumerate(items):
         room -= size_of(item) + 1
         if room < 0:
@@ -308,7 +308,7 @@ def search_with_context(call: Call, params: ContextParams) -> dict[str, Any]:
 
 
 class _Around(Teller):
-    """Tells in which element each match is, and counts the types of all of them."""
+    """Adds the element around each match, and counts the types of all these elements."""
 
     def __init__(self, lookup: ElementLookup) -> None:
         self.lookup = lookup
@@ -338,7 +338,7 @@ class _Around(Teller):
         return json.dumps(self.types)
 
     def go_on(self, total: str) -> None:
-        """Raises ToolError where the cursor was tampered with."""
+        """Begin with the counts of earlier pages. Raises ToolError if the cursor was tampered with."""
         try:
             counts = json.loads(total or "{}")
             self.types = Counter({str(name): int(count) for name, count in counts.items()})
@@ -347,7 +347,7 @@ class _Around(Teller):
 
 
 def _elements_around(lookup: ElementLookup, found: FileMatches) -> FileElements | None:
-    """The elements of the very text in which matches were found; None where there are none."""
+    """The elements of exactly the text that was searched; None if there are none."""
     if languages.parsed_language_of(found.path) is None:
         return None
     try:

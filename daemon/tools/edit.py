@@ -1,4 +1,4 @@
-"""The toolset `edit`: what is found in a file replaced, and patches at named places of one or several files."""
+"""The toolset `edit`: replaces matches in a file, and patches named places in one or several files."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from ctxd.indexer.documents.substitution import FoundMatch
     from ctxd.indexer.documents.text_targets import Place
 
-MATCHES_MAX = 500_000  # each to be replaced takes some hundred bytes of memory
+MATCHES_MAX = 500_000  # each replacement takes a few hundred bytes of memory
 PATCHES_MAX = 100
 CONTENT_CHARS_MAX = 10_000_000
-SHOWN_CHARS_MAX = 2_000  # of texts that the caller sent himself
+SHOWN_CHARS_MAX = 2_000  # of texts that the caller sent
 SHOWN_CHARS_TOTAL = 20_000  # of each kind of text in the answer to many patches
 DELETED_LINES_WARNED = 50
-_LOOK_EVERY = 1_000  # matches, between two looks at the clock
+_LOOK_EVERY = 1_000  # matches between two checks of the clock
 
 EXPECTED_HASH = Annotated[str | None, Field(max_length=100, description="hash as read, else refused")]
 
@@ -148,7 +148,7 @@ def _replace(call: Call, params: ReplaceParams) -> dict[str, Any]:
 
 
 def _replacements(call: Call, params: ReplaceParams, text: bytes) -> Iterator[tuple[FoundMatch, bytes]]:
-    """Each match and what takes its place. Raises ToolError, PatternError."""
+    """Each match with its replacement. Raises ToolError, PatternError."""
     if params.use_regex:
         pattern = pattern_of(call, params.search_text, is_regex=True, case_sensitive=params.case_sensitive)
         try:
@@ -232,7 +232,7 @@ _TARGET_SCHEMA = {
         "key": _STRING,
     },
 }
-"""What callers are shown: without references, limits and `null`, a third of its tokens."""
+"""The schema that callers see, without references, limits and `null`: a third of the tokens."""
 
 Operation = Literal["replace", "insert", "delete", "replaceLines"]
 CONTENT = Annotated[str | None, Field(max_length=CONTENT_CHARS_MAX)]
@@ -335,7 +335,7 @@ def _patches(params: PatchParams) -> list[Patch]:
 
 
 class _Made:
-    """One patch as it was made, in memory."""
+    """One patch, made in memory."""
 
     def __init__(self, file: WorkingFile, asked: Patch, place: Place, lines: Patched, counts: tuple[int, int]) -> None:
         self.file = file
@@ -345,7 +345,7 @@ class _Made:
         self.lines_before, self.lines_after = counts
 
     def answer(self, call: Call, notes: list[str], hash_: str, chars_max: int) -> dict[str, Any]:
-        """`chars_max`: of each text that is shown."""
+        """The answer for this patch; each text in it has at most `chars_max` characters."""
         lines = self.lines
         preview: dict[str, Any] = {"before": lines.before[:chars_max], "after": lines.after[:chars_max]}
         if max(len(lines.before), len(lines.after)) > chars_max:
@@ -417,7 +417,7 @@ def _made(call: Call, files: WorkingFiles, asked: Patch) -> _Made:
 
 
 def _check(asked: Patch) -> None:
-    """Whether operation, target and content go together. Raises ToolError."""
+    """Raise ToolError unless operation, target and content fit together."""
     operation, target, content = asked.operation, asked.target, asked.content
     for name, heading in (("afterHeading", target.after_heading), ("beforeHeading", target.before_heading)):
         if heading is not None and operation != "insert":
@@ -435,7 +435,7 @@ def _check(asked: Patch) -> None:
 
 
 def _place(call: Call, document: Document, asked: Patch) -> Place:
-    """Raises TargetError and, where the structure or the matches cannot be had, ToolError."""
+    """The place of a patch. Raises TargetError, and ToolError if the structure or the matches cannot be found."""
     target = asked.target
     heading = target.heading or target.after_heading or target.before_heading
     if target.lines is not None:
@@ -478,8 +478,10 @@ def _change(text: bytes, place: Place, asked: Patch) -> Change:
 
 
 def _indent(text: bytes, place: Place, asked: Patch) -> bytes:
-    """Of the target; of a code block that of its fence, as what is inside may be indented for reasons of its own; of what is
-    inserted into a section that of what stands in it.
+    """The indentation for new content: that of the target.
+
+    For a code block it is that of the fence, because the code may have its own. For content inserted into a section it is that
+    of the section's text.
     """
     if asked.target.code_block is not None:
         return patch.indent_at(text, place.end if place.end < len(text) else place.start - 1)

@@ -1,4 +1,4 @@
-"""The tool `explore_codebase`: what there is, where most of it is, and what the rest of the code refers to most."""
+"""The tool `explore_codebase`: a summary, the tree with its most important entries, and the most referenced elements."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _summary(call: Call, folder: bytes, overview: Overview, room: int) -> dict[s
 
 
 def _readme(call: Call, path: bytes, chars: int) -> dict[str, str] | None:
-    """How it begins, up to the end of a line."""
+    """The beginning of a readme, up to the end of a line."""
     try:
         text = decode(read_inside(call.view.project.root, path)[0])[1] or b""
     except Unreadable:
@@ -176,7 +176,7 @@ def _key_element(path: str, one: KeyElement) -> dict[str, Any]:
 
 
 def _tree(overview: Overview, limit: int, room: int) -> tuple[list[dict[str, Any]], bool]:
-    """The most important entries, as many as the limit and the room in bytes allow, and whether some are left out."""
+    """The most important entries that fit the limit and `room` bytes, and whether some are left out."""
     shown: dict[int, dict[str, Any]] = {id(overview.tree): {"children": []}}
     truncated = False
     for parent, entry in overview.by_importance():

@@ -1,4 +1,4 @@
-"""The toolset `files`: file names, and one tool of lines; `search_in_files` has a file of its own."""
+"""The toolset `files`: tools for file names, and one for lines. Its `search_in_files` has its own module."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def search_files(call: Call, params: FinderParams) -> dict[str, Any]:
     except GlobError as error:
         raise ToolError(f"Invalid query {params.query!r}: {error}") from None
     later = (rank for rank in ranks if rank > last)
-    for rank in heapq.nsmallest(params.limit + 1, later):  # one more, which tells that there are more
+    for rank in heapq.nsmallest(params.limit + 1, later):  # one more than the limit shows that there are more
         page.add(lambda one=rank[-1]: _found_file(call, one), [*rank[:-1], rank[-1].decode("latin-1")])
     result: dict[str, Any] = {
         "success": True,
@@ -208,7 +208,7 @@ class ProjectParams(Params):
 
 
 def _project_error(error: ToolError) -> dict[str, Any]:
-    """Its specification knows two exceptions: a wrong pattern or argument, and a search that fails."""
+    """The tool's specification has two exceptions: a wrong pattern or argument, and a failed search."""
     name = "ValueError" if error.name == "ValueError" else "RuntimeError"
     stats = {"files_searched": 0, "total_matches": 0, "elapsed_ms": 0.0}
     return {"results": [], "stats": stats, "error": f"{name}: {error}"}
@@ -230,7 +230,7 @@ def search_project_code(call: Call, params: ProjectParams) -> dict[str, Any]:
     pattern = pattern_of(call, params.pattern, is_regex=True, case_sensitive=True)
     asked = (call.view.resolve(params.path),)
     scope = call.view.scope(asked, _extensions(params.file_type), hidden=params.include_hidden)
-    # Who asks for a few waits for no more: the count, too, ends there.
+    # A caller who wants few results should not wait for more, so the count ends there too.
     page = Page(params, str, int, results_max=params.max_results, count_max=params.max_results)
     query = TextQuery(call, pattern, scope)
     query.fill(page, lambda line: _project_match(call, params, line))

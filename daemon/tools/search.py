@@ -1,4 +1,4 @@
-"""The toolset `search`: exact text and symbols."""
+"""The toolset `search`: tools for exact text and symbols."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.patterns.pattern import Pattern
 from ctxd.indexer.symbols.symbol_search import Occurrence, Snippets, split_name
 
-LOOKUPS_MAX = 3  # of symbols, where files are written meanwhile: who writes all the time would keep us looking
+LOOKUPS_MAX = 3  # of symbols while files are written; without a limit, constant writing would never let us finish
 
 MAX_TOKENS = Annotated[int, Field(ge=200, le=100_000, description="Answer size limit")]
 CURSOR = Annotated[str | None, Field(description="From the last answer")]
@@ -261,7 +261,7 @@ def _indexing_required(call: Call, missing: int) -> dict[str, Any]:
 
 
 def _fill(call: Call, params: SymbolParams, page: Page, scope: Scope, language: str | None) -> bool:
-    """Put the occurrences on `page`, from its place on; whether the call had to stop."""
+    """Put the occurrences on `page`, from its place on. True if the call had to stop."""
     symbols = call.view.project.symbols
     kinds = {"definitions": params.find_definitions, "references": params.find_references}
     rank, place, line, column = page.place or (0, "", 0, 0)

@@ -1,7 +1,7 @@
-"""The tool `search_in_files`: two specifications gave this name to two tools, one of lines (001) and one of files with all
-their matches (003). The names of the arguments say which is asked.
+"""The tool `search_in_files`. Two specifications use this name: for lines (001), and for files with all matches (003).
 
-Invariant: both answers come from one search; they differ in what they call a match and in how they group it.
+The argument names select one of them. Invariant: both answers come from the same search; they differ in what counts as a match
+and in how matches are grouped.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class InFilesParams(Params):
 
 
 def is_grouped(arguments: dict[str, Any]) -> bool:
-    """Which answer the names of the arguments ask for. Where they ask for both, the first contract's error tells so."""
+    """True if the argument names ask for the grouped answer. If they ask for both, the first contract's error says so."""
     contract = arguments.get("contract")
     if contract == "flat" or contract == "grouped":  # noqa: PLR1714 - it may be any JSON, unhashable too
         return contract == "grouped"
@@ -133,7 +133,7 @@ def search_in_files(call: Call, params: InFilesParams) -> dict[str, Any]:
         )
     if "max_tokens" in given and "maxTokens" in given:
         raise ToolError("max_tokens and maxTokens are one argument", "Give one of them")
-    params.contract = "grouped" if grouped else "flat"  # so that a cursor of one is refused by the other
+    params.contract = "grouped" if grouped else "flat"  # each contract refuses cursors of the other
     if not grouped:
         return _flat(call, params)
     if "camel_max_tokens" in params.model_fields_set:

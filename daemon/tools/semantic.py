@@ -28,7 +28,7 @@ TYPES = (
     *("function", "method", "class", "interface", "struct", "enum", "trait", "module", "type", "constant", "variable"),
     "section",
 )
-_RESULT_SHARE = 2  # one result gets at most half of the room, so that a line of megabytes does not push out all others
+_RESULT_SHARE = 2  # one result gets at most half of the room, so that a very long line does not push out the others
 
 
 class ConceptMatch(TypedDict):
@@ -194,7 +194,7 @@ def _coded(
 ) -> dict[str, Any]:
     for rank, answer in enumerate(answers, 1):
         if answer.score < params.min_similarity:
-            break  # they come in the order of their scores
+            break  # answers come in the order of their scores
         if not page.add_ranked(lambda one=answer, at=rank, room=page.room: _code(call, one, at, room)):
             break
     result = {
@@ -227,17 +227,17 @@ def _code(call: Call, answer: Answer, rank: int, room: int) -> dict[str, Any]:
 
 
 class _Ranked(Page):
-    """A page of a ranking: its place is how many results came before."""
+    """A page of a ranking. Its place is the number of results before it."""
 
     def __init__(self, params: Any, limit: int) -> None:
         super().__init__(params, results_max=limit)
         self._skipped = self.earlier
         self.wanted = self.earlier + limit + 1
-        """One more tells whether there are more."""
+        """Ask for one result more than `limit`, to know if there are more."""
         self.room = params.max_tokens * TOKEN_BYTES // _RESULT_SHARE
 
     def add_ranked(self, make: Callable[[], Any]) -> bool:
-        """As `add`, passing over what earlier pages had."""
+        """As `add`, but skips the results of earlier pages."""
         if self._skipped:
             self._skipped -= 1
             return True
@@ -304,7 +304,7 @@ def code_vectorization_status(call: Call, _params: StatusParams) -> dict[str, An
         elements += chunks
         if chunks and content.id not in statistics.embedded:
             continue
-        done += 1  # what is too large or could not be cut will have no vectors
+        done += 1  # contents that are too large or could not be cut never get vectors
         vectorized += content.chunks not in {"too_large", "failed"}
         by_language[language_name(language.name)] += chunks
         for kind, count in statistics.kinds.get(content.id, {}).items():
@@ -372,7 +372,7 @@ def _type(name: str | None) -> str | None:
 
 
 def _in_language(name: str | None) -> Callable[[bytes], bool] | None:
-    """Whether a path is in a language, by its name; None where none is asked for."""
+    """A function that tells by the name if a path is in a language; None if no language is asked for."""
     if name is None:
         return None
     known = {one.name: {one.name} for one in languages.LANGUAGES if languages.is_chunked(one)}

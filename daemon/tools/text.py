@@ -1,4 +1,4 @@
-"""The toolset `text`: the outline of one file, matches and lines of it, and one part of it."""
+"""The toolset `text`: reads one file, as an outline, matches, lines, or one part."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ctxd.indexer.structure import Section
 
 READ_LINES_MAX = 200
-"""Of a longer part the first so many are read, as specification 002 shows."""
+"""A longer part is cut to its first lines, as specification 002 shows."""
 READ_BYTES_MAX = 20_000 * TOKEN_BYTES
-_COUNTED_MAX = 100_000  # matches of one file
-_KEYS_MAX = 100  # of frontmatter
+_COUNTED_MAX = 100_000  # matches in one file
+_KEYS_MAX = 100  # in frontmatter
 
 FILE_PATH = Annotated[str, Field(max_length=10_000)]
 
@@ -183,7 +183,7 @@ def absolute(call: Call, path: bytes) -> str:
 
 
 def _page(params: InspectParams, file: TextFile, *place: type, **limits: int) -> Page:
-    """A page whose places end with `_mark(file)`: what is left of a list that has changed is no list."""
+    """A page whose places end with `_mark(file)`, so that a cursor is refused after the file has changed."""
     page = Page(params, *place, str, **limits)
     if page.place is not None and page.place[-1] != _mark(file):
         raise ToolError("the file has changed since the cursor was given", "Leave the cursor out to begin again")
@@ -230,7 +230,7 @@ def _structure(params: InspectParams, file: TextFile) -> dict[str, Any]:
 
 
 def _parts(document: Document, path: bytes) -> Iterator[tuple[str, int, Any]]:
-    """Of each part of an outline the list it belongs to, its line, and what is shown."""
+    """For each part of an outline: the list it belongs to, its line, and the fields to show."""
     if document.language not in PROSE:
         for marked in document.markers:
             yield "sections", marked.line, {"marker": cut(marked.marker, 0, 0)[0], "line": marked.line}
@@ -262,7 +262,7 @@ def _heading(heading: Section) -> dict[str, Any]:
 
 
 def _nested(headings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each below the nearest lower level, but that nothing is below level 1: a document would be one heading."""
+    """Nest each heading below the nearest one of a lower level, except level 1: else the document would be one heading."""
     top: list[dict[str, Any]] = []
     above: list[dict[str, Any]] = []
     for shown in headings:
@@ -328,7 +328,7 @@ def _search(call: Call, params: InspectParams, file: TextFile) -> dict[str, Any]
 
 
 class _LineOfMatches:
-    """A line with matches, shown once for each; columns are counted on from the match before."""
+    """A line with matches, shown once for each match. Columns are counted on from the match before."""
 
     def __init__(self, line: Line, context: int) -> None:
         self.line = line
@@ -351,7 +351,7 @@ class _LineOfMatches:
 
 
 class _NearestHeading:
-    """The heading above a match, where headings can be had in time."""
+    """The heading above a match, if headings can be found in time."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -406,7 +406,7 @@ def _numbered(number: int, raw: bytes) -> dict[str, Any]:
 
 
 def _ranges(query: str, count: int) -> list[tuple[int, int]]:
-    """`50-60,100-110` as ranges that rise and do not overlap; what lies behind the last line is left out."""
+    """`50-60,100-110` as rising ranges without overlaps. Lines after the end of the file are left out."""
     ranges = []
     for part in query.split(","):
         found = _RANGE.fullmatch(part)
@@ -485,7 +485,7 @@ _TARGET_SCHEMA = {
         "search": {"type": "object", "properties": {"query": {"type": "string"}, "contextLines": {"type": "integer"}}},
     },
 }
-"""What callers are shown: without references, limits and `null`, a third of its tokens."""
+"""The schema that callers see, without references, limits and `null`: a third of the tokens."""
 
 
 class ReadParams(CamelParams):
@@ -551,7 +551,7 @@ def text_read(call: Call, params: ReadParams) -> dict[str, Any]:
 
 
 def _start(document: Document, target: ReadTarget, place: Place) -> int:
-    """Where the content begins: with the place, but not far before a match in very long lines."""
+    """The start of the content: that of the place, but in very long lines only a little before the match."""
     if target.search is None or place.end - place.start <= READ_BYTES_MAX:
         return place.start
     start = max(place.start, text_targets.by_text(document, target.search.query).start - READ_BYTES_MAX // 4)
@@ -561,7 +561,7 @@ def _start(document: Document, target: ReadTarget, place: Place) -> int:
 
 
 def _place(document: Document, target: ReadTarget) -> Place:
-    """Raises TargetError and, where the structure cannot be had, ToolError."""
+    """The place of a target. Raises TargetError, and ToolError if the structure cannot be found."""
     if target.lines is not None:
         return text_targets.by_lines(document, target.lines.start, target.lines.end)
     if (heading := target.heading) is not None:
