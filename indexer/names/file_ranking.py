@@ -1,7 +1,7 @@
-"""A file finder: files whose name or path a query names, the one that a person most likely means first.
+"""A file finder: it ranks the files whose name or path a query names, the one that a person most likely means first.
 
-Invariant: every word of the query matches, ignoring case; scattered letters count only as the initials of a name's words,
-or where nothing else matches at all, so that the number of files found means something.
+Invariant: every word of the query matches, ignoring case. Scattered letters count only as the initials of a name's
+words, or if nothing else matches at all, so that the number of files found means something.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ctxd.indexer.names.file_search import FileSearch
     from ctxd.indexer.text.text_search import Search
 
-# How well a word names a file; the less the better. The looser its letters are scattered, the higher above the last.
-# FOLDER, the whole name of one, only beside a word of the file's name: `sched core` is kernel/sched/core.c, but `sched` alone no
-# file of that folder before sched_debug.c.
+# Grades: how well a word names a file, lower is better. SCATTERED grows with the distance of the letters.
+# FOLDER (the word is the whole name of a folder) counts only beside a better match of the file's name: `sched core`
+# finds kernel/sched/core.c, but `sched` alone ranks no file of that folder before sched_debug.c.
 EXACT, STEM, FOLDER, PREFIX, WORD, PART, PATH_WORD, PATH_PART, INITIALS, SCATTERED = range(10)
 
 STOP_EVERY = 1_024  # files between two looks at the clock
@@ -27,14 +27,14 @@ STOP_EVERY = 1_024  # files between two looks at the clock
 Rank = tuple[int, int, int, int, bytes]
 """The worst grade of a word, the sum of the grades, characters of the name, folders above it, the path.
 
-What stands between a name's words is not counted: `page_alloc.c` is no longer than `pagealloc.c`.
+Characters between a name's words do not count: `page_alloc.c` is no longer than `pagealloc.c`.
 """
 
 
 def rank_files(query: str, scope: Scope, names: FileSearch, search: Search, *, base: bytes = b"") -> list[Rank]:
-    """The files of `scope`, which lies below `base`, that `query` names, in no order. Raises glob.GlobError.
+    """The files of `scope` that `query` names, in no order. `scope` lies below `base`. Raises glob.GlobError.
 
-    A query with `*` or `?` is a glob of the name, or of the path below `base` where it holds a `/`; ignoring case as well.
+    A query with `*` or `?` is a glob of the name, or of the path below `base` if it holds a `/`. It ignores case, too.
     """
     text = query.strip().removeprefix("./")
     words = text.lower().split()
@@ -59,7 +59,7 @@ def rank_files(query: str, scope: Scope, names: FileSearch, search: Search, *, b
 
 
 def _candidates(words: list[str]) -> bytes:
-    """The expression of paths that hold the longest word, or its letters in their order."""
+    """An expression for paths that hold the longest word, or its letters in their order."""
     longest = max(words, key=len)
     letters = [glob.either_case(letter) for letter in longest]
     gap = rb"[^\x00]*" if "/" in longest else rb"[^/\x00]*"
@@ -74,11 +74,14 @@ def _ranked(path: bytes, grades: list[int], base: bytes) -> Rank:
 
 
 def _grades(words: list[str], letters: str, path: bytes, base: bytes) -> list[int]:
-    """One for each word, or one for all where they are the name; none where a word does not match. `letters` are the words'."""
+    """A grade for each word, or one for all if together they are the name; none if a word does not match.
+
+    `letters` are those of the words.
+    """
     whole = path[len(base) + 1 if base else 0 :].decode("utf-8", "surrogateescape")
     folded = whole.lower()
     name = folded.rpartition("/")[2]
-    for word in words:  # most candidates end here: it is worth 30 ms where a word is a folder of 20,000 files
+    for word in words:  # most candidates end here: saves 30 ms if a word is a folder of 20,000 files
         if word not in folded and _scattered(word, folded if "/" in word else name) is None:
             return []
     if _letters(name.rpartition(".")[0] or name) == letters:
@@ -92,7 +95,7 @@ def _grades(words: list[str], letters: str, path: bytes, base: bytes) -> list[in
 
 
 def _letters(texts: Iterable[str]) -> str:
-    """What is left of words without what stands between them: of `page alloc`, `pageAlloc` and `page_alloc` the same."""
+    """The letters and digits of words, lower-cased: the same for `page alloc`, `pageAlloc` and `page_alloc`."""
     return "".join(filter(str.isalnum, "".join(texts).lower()))
 
 
@@ -132,7 +135,7 @@ def _at_word(word: str, lowered: str, text: str) -> bool:
 
 
 def _starts_word(text: str, at: int) -> bool:
-    """Whether a word starts at `at`: after punctuation, or as humps and digits do (`fileName2`, `XMLParser`)."""
+    """True if a word starts at `at`: after punctuation, or at a hump or a digit (`fileName2`, `XMLParser`)."""
     if at == 0 or at >= len(text):  # folding case may lengthen a text
         return at == 0
     before, here = text[at - 1], text[at]
@@ -142,7 +145,7 @@ def _starts_word(text: str, at: int) -> bool:
 
 
 def _initials(word: str, lowered: str, name: str) -> bool:
-    """Whether the letters are the beginnings of words of the name, in their order: `tcx`, `tecon` in `text_context.py`."""
+    """True if the letters are beginnings of words of the name, in their order: `tcpy`, `tecon` in `text_context.py`."""
     starts = [at for at in range(len(lowered)) if _starts_word(name, at)]
     ends = {at + 1 for at in starts if lowered[at] == word[0]}
     for letter in word[1:]:
@@ -155,7 +158,7 @@ def _initials(word: str, lowered: str, name: str) -> bool:
 
 
 def _scattered(word: str, text: str) -> int | None:
-    """The grade of letters that stand in this order: by how far from the start the last one is. None where they do not."""
+    """The grade of letters that stand in this order, by the distance of the last one from the start; else None."""
     at = -1
     for letter in word:
         at = text.find(letter, at + 1)

@@ -1,4 +1,4 @@
-"""File names by glob. RE2 runs over blocks of names or of paths, see path_order.Shelf.
+"""Finds file names by glob. RE2 runs over blocks of names or of paths, see path_order.Shelf.
 
 Invariant: the answer lists files of the scope that are on disk now, hidden ones only where the scope names them.
 """
@@ -33,9 +33,9 @@ logger = logging.getLogger(__name__)
 
 
 class FileSearch:
-    """Answers over one project, from the blocks or, where a search's backend asks for it, without them. Thread-safe.
+    """Answers over one project, from the blocks, or without them if a search's backend says so. Thread-safe.
 
-    The answer is the same, whichever of programs.FILES_BACKENDS a search names.
+    The answer is the same for each of programs.FILES_BACKENDS.
     """
 
     def __init__(self, root: bytes, table: FileTable, lock: RLock, programs: Programs) -> None:
@@ -47,9 +47,9 @@ class FileSearch:
     def search(
         self, pattern: str, scope: Scope, search: Search, *, base: bytes = b"", after: bytes | None = None
     ) -> Iterator[bytes]:
-        """Paths below `base` whose base name (or path from `base` on, where the glob holds a `/`) matches; lazy.
+        """Paths below `base` whose base name (or path from `base` on, if the glob holds a `/`) matches; lazy.
 
-        In byte order, beyond `after`. Raises glob.GlobError.
+        In byte order, after the path `after`. Raises glob.GlobError.
         """
         text = pattern.removeprefix("./")
         within = glob.translate(glob.folder_of(text)) if "/" in text else None
@@ -76,10 +76,10 @@ class FileSearch:
         after: bytes | None = None,
         holding: bytes = b"",
     ) -> Iterator[bytes]:
-        """As `search`, of an RE2 expression (LATIN1): of the base name, or, where `within` is given, of all from `base` on.
+        """As `search`, for an RE2 expression (LATIN1) of the base name, or with `within` of the path from `base` on.
 
-        `within` matches the folders, with their `/`, of all files that the expression does, and `weaker` is a glob that matches
-        all their names: what a program is asked. All that match hold `holding`. Raises glob.GlobError.
+        `within` matches the folder (with its `/`) of every file that the expression matches. `weaker` is a glob that
+        matches every such name; a program is asked for it. Every match holds the text `holding`. Raises glob.GlobError.
         """
         start = b"" if within is None else re2.escape(base + b"/" if base else b"")
         spans = _of_entries(start + b"(?:" + expression + b")")
@@ -100,7 +100,7 @@ class FileSearch:
                 continue
             block = shelf.names if folders is None else shelf.joined
             position = number = 0
-            # Looked for from the entry on that holds the text: a tenth of the time of an expression that begins with anything.
+            # Search from the next entry that holds the text: a tenth of the time of a leading wildcard.
             while (at := block.find(holding, position)) >= 0:
                 begin = block.rfind(b"\0", position, at + 1)
                 number += block.count(b"\0", position, begin)
@@ -139,7 +139,7 @@ class FileSearch:
                     yield path
 
     def _named_by_a_program(self, pattern: str, scope: Scope, search: Search) -> set[bytes] | None:
-        """Paths of which one may match, among them all that do; None where no program can say."""
+        """Paths that may match, among them all that do; None if no program can say."""
         with self.lock:
             files = {path for path in scope.paths if path in self.table.files}
         folders = [path for path in scope.paths if path not in files]
@@ -159,7 +159,10 @@ class FileSearch:
 
 
 def _of_entries(expression: bytes) -> Finder:
-    """What finds the next entry of a block that `expression` matches whole, with the NULs around it. Raises glob.GlobError."""
+    """A function that finds the next entry of a block that `expression` matches whole; the span includes its two NULs.
+
+    Raises glob.GlobError.
+    """
     spans = compiled(rb"\x00(?:" + expression + rb")\x00", latin1=True)
     if spans is None:
         raise glob.GlobError("the pattern is too large or repeats too often")
@@ -167,11 +170,11 @@ def _of_entries(expression: bytes) -> Finder:
 
 
 def _holding(shelves: list[Shelf], scope: Scope, after: bytes) -> list[Shelf]:
-    """Those on which paths of the scope beyond `after` may stand: what lies between its first and its last one."""
+    """The shelves that may hold paths of the scope after `after`: all between its first and its last path."""
     if not shelves:
         return []
     first = shelf_of(max(min(scope.paths), after), shelves)
     if b"" in scope.paths:
         return shelves[first:]
-    last = max(scope.paths) + b"0"  # which follows "/" in byte order
+    last = max(scope.paths) + b"0"  # "0" follows "/" in byte order
     return shelves[first : bisect.bisect_left(shelves, last, key=lambda shelf: shelf.paths[0])]

@@ -1,7 +1,7 @@
-"""fd and find as narrowers: which files on disk have a name that may match a glob. Ignore rules and the glob itself are ours.
+"""fd and find as narrowers: they name the files on disk whose names may match a glob. ctxd applies the ignore rules.
 
-Invariant: both are asked for a weaker glob than the user's, which means the same to them and to us: literal characters
-and `*`. So they name every file that can match, and whoever asks keeps those of the file table that do.
+Invariant: both get a weaker glob than the user's, with literal characters and `*` only, which mean the same to them and
+to ctxd. So they name every file that can match. The caller keeps those of the file table that match the whole glob.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def names_by_fd(program: str, root: bytes, glob: str, folders: Iterable[bytes], 
 def names_by_find(
     program: str, root: bytes, glob: str, folders: Iterable[bytes], stop: Callable[[], bool]
 ) -> set[bytes]:
-    """As `names_by_fd`, by find."""
+    """As `names_by_fd`, with find."""
     tests = [
         "-name",
         ".git",
@@ -50,12 +50,12 @@ def names_by_find(
 
 
 def weaker(glob: str) -> str:
-    """A glob for base names, of literal characters and `*`, that matches at least what `glob` (see glob.py) does."""
+    """A glob for base names, of literal characters and `*`. It matches every name that `glob` (see glob.py) matches."""
     name = ""
     at = 0
     while at < len(glob):
         character = glob[at]
-        if character in "[{" or glob.startswith("**", at):  # these may stand for a slash: the name may begin in them
+        if character in "[{" or glob.startswith("**", at):  # they may stand for a slash: the name may begin inside
             at, name = _end_of(glob, at), "*"
             continue
         at += 1
@@ -73,7 +73,7 @@ def weaker(glob: str) -> str:
 
 
 def _end_of(glob: str, at: int) -> int:
-    """Where the stars, the set or the braces at `at` end."""
+    """The end of the stars, the set or the braces that begin at `at`."""
     if glob[at] == "*":
         return at + (3 if glob.startswith("/", at + 2) else 2)
     if glob[at] == "[":

@@ -1,8 +1,8 @@
 """Text search: the index or a program narrows, the bytes on disk decide.
 
-The answer to a pattern is: files whose content the trigram index names, and files that no index row describes yet, each
-read now and verified. Invariant: no hit is ever taken from the index alone, and every write that the file table knows of
-is seen, because a file loses its content the moment it changes.
+The candidates for a pattern are the files whose content the trigram index names, and the files that no index row
+describes yet. Each is read now and verified. Invariant: no hit comes from the index alone, and a search sees every
+write that the file table knows of, because a file loses its content the moment it changes.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RAREST = 8  # trigrams asked of the index per conjunction: one costs as much as reading 3 to 10 files (4 ns a row)
-COMMON_SHARE = 0.6  # a trigram in more of the rows than this does not pay for its list
-READ_FIRST = 400  # candidates read here before a program is asked to narrow the rest: a full page often comes sooner
-NARROWED_FILES_MIN = 2_000  # below it a process costs more than it spares
-PIECE_BYTES = 256 * 1024  # between two looks at the clock; the worst of linear patterns takes 7 s a MB
+RAREST = 8  # trigrams per conjunction in a query to the index: one costs as much as reading 3 to 10 files (4 ns a row)
+COMMON_SHARE = 0.6  # a trigram in a larger share of the rows is not worth reading its list
+READ_FIRST = 400  # candidates read before a program narrows the rest: they often fill a page
+NARROWED_FILES_MIN = 2_000  # for fewer files a process costs more than it saves
+PIECE_BYTES = 256 * 1024  # between two looks at the clock; the worst linear pattern takes 7 s a MB
 ROW_COUNTS_MAX = 50_000  # trigrams whose counts are remembered: a few MB
-NARROWED_FILES = 20_000  # in one go; a page that is full stops before the next
-FORCED_FILES_FIRST = 1_000  # where a program is all there is, and its first page should not wait for the last file
+NARROWED_FILES = 20_000  # narrowed at once; a full page ends the search before the next ones
+FORCED_FILES_FIRST = 1_000  # narrowed at first where the backend is a program: the first page must not wait for all
 
 if TYPE_CHECKING:
     Narrower = Callable[[Pattern, list[bytes], Callable[[], bool]], set[bytes]]
-    """(pattern, plain files, stop) -> those that may match; raises ProgramFailed."""
+    """(pattern, plain files, stop) -> the files that may match; raises ProgramFailed."""
 
 
 @dataclass(slots=True)
 class Search:
-    """One running search: when to stop, what it saw. `stop` is true once the caller has gone or the time is up."""
+    """One running search: when to stop, and what it saw. `stop` returns True once the caller has gone or time is up."""
 
     stop: Callable[[], bool]
     progress: Callable[[int, int], None] = lambda _done, _total: None
     backend: str = "index"
-    """One of programs.TEXT_BACKENDS (of FILES_BACKENDS for names): what may spare us files. The answer is the same."""
+    """One of programs.TEXT_BACKENDS (of FILES_BACKENDS for names). It narrows the files; the answer is the same."""
     files_read: int = 0
     stopped_at: bytes | None = None
-    """The path before which it had to stop, or within which: its first `stopped_offset` bytes of text were looked at."""
+    """The path at which it had to stop: only its first `stopped_offset` bytes of text were looked at."""
     stopped_offset: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     binary: list[bytes] = field(default_factory=list)
-    """Files that only reading showed to be binary: no row described them yet."""
+    """Files that reading showed to be binary: no row described them yet."""
     reached: bytes | None = b""
-    """The last file looked at; None once all were."""
+    """The last file looked at; None once all files were."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class FileMatches:
     _number: int = 1
 
     def number_of(self, line_start: int) -> int:
-        """The number of a line, from 1. Counting costs as much as searching: it is done for lines that are shown."""
+        """The number of a line, from 1. Counting costs as much as searching: ask only for lines that are shown."""
         if line_start < self._counted_to:
             self._counted_to, self._number = 0, 1
         self._number += self.text.count(b"\n", self._counted_to, line_start)
@@ -102,12 +102,12 @@ class TextSearch:
         self.counter = counter
         self._generation = database.generation
         self._row_counts: dict[bytes, int] = {}
-        """Rows that hold a trigram, as counted or as written down at the last optimize: estimates, right or not."""
+        """The number of rows that hold a trigram: an estimate, counted here or at the last optimize."""
 
     def search(
         self, pattern: Pattern, scope: Scope, search: Search, *, after: bytes | None = None, offset: int = 0
     ) -> Iterator[FileMatches]:
-        """Files with matches in byte order of their paths, from `after` (that path, from `offset` in its text on) on; lazy."""
+        """Files with matches in byte order of their paths, from the path `after` (its text from `offset`) on; lazy."""
         if search.backend == "index":
             reading = self._first_then_narrowed(pattern, self._candidates(pattern, scope, after or b""), search)
         else:
@@ -136,7 +136,7 @@ class TextSearch:
             search.reached = None
 
     def read(self, path: bytes, search: Search) -> bytes | None:
-        """The canonical text of a file as it is now, None where it is binary or cannot be read (counted as skipped)."""
+        """The canonical text of a file as it is now; None if it is binary or cannot be read (counted as skipped)."""
         try:
             data, _ = read_inside(self.root, path)
         except Unreadable as error:
@@ -150,14 +150,14 @@ class TextSearch:
         return text
 
     def coverage(self, scope: Scope, search: Search) -> dict[str, Any]:
-        """What an answer vouches for, up to where its search came: `{files_searched, skipped: {reason: count}}`."""
-        # A file that this search found to be binary may or may not be known as such by now: it counts once.
+        """The files that an answer covers, as far as its search came: `{files_searched, skipped: {reason: count}}`."""
+        # The file table may or may not know by now that a file found here is binary: count it once.
         files, binary = self.counter.files_and_binary(scope, up_to=search.reached, read=search.binary)
         skipped = Counter(binary=binary) + search.skipped
         return {"files_searched": max(0, files - skipped.total()), "skipped": dict(skipped)}
 
     def note_plain_files(self, stop: Callable[[], bool]) -> None:
-        """Find out which files are plain, so that a program may narrow them while there is no index (1.5 s for 78,000 files)."""
+        """Find the plain files, so that a program may narrow them while there is no index (1.5 s for 78,000 files)."""
         rg, grep_ = self.programs.rg, self.programs.grep
         with self.lock:
             versions = {file.path: file.version for file in self.table.without_content}
@@ -180,8 +180,8 @@ class TextSearch:
                     file.plain_version = version
 
     def _candidates(self, pattern: Pattern, scope: Scope, after: bytes) -> Iterator[bytes]:
-        # Order matters: noted before the index is asked. A file indexed in between is then in the first set, where the other
-        # way round it could be in neither.
+        # The order matters: note files without content before asking the index. A file indexed in between is then in
+        # the noted set; the other way round it could be in neither.
         with self.table.noting_changes(self.lock) as noted:
             contents = self._narrow(pattern.trigrams)
             with self.lock:
@@ -193,7 +193,10 @@ class TextSearch:
         return filter(scope.contains, in_order(paths, after))
 
     def _all(self, scope: Scope, paths: list[bytes], after: bytes) -> Iterator[bytes]:
-        """Lazily, as a full page often comes soon. Without the lock: the list is never modified, and a look-up is atomic."""
+        """The paths of `scope` from `after` on; lazy, because a page is often full soon.
+
+        Needs no lock: nobody modifies the list, and a look-up is atomic.
+        """
         files = self.table.files
         size = READ_FIRST
         at = bisect.bisect_left(paths, after)
@@ -206,7 +209,7 @@ class TextSearch:
             size = NARROWED_FILES
 
     def _first_then_narrowed(self, pattern: Pattern, paths: Iterator[bytes], search: Search) -> Iterator[bytes]:
-        """All of `paths` that may match: some as they are, and if that is not enough the rest as a program narrows them."""
+        """All of `paths` that may match. The first ones come unchanged; a program narrows the rest if they are many."""
         yield from itertools.islice(paths, READ_FIRST)
         rest = list(itertools.islice(paths, NARROWED_FILES_MIN))
         if len(rest) < NARROWED_FILES_MIN:
@@ -218,9 +221,9 @@ class TextSearch:
     def _narrowed_by_programs(
         self, pattern: Pattern, paths: Iterator[bytes], search: Search, first: int, *, asked: int = 0
     ) -> Iterator[bytes]:
-        """All of `paths` that may match, as the programs from the search's backend on say; `first` many at first.
+        """All of `paths` that may match, narrowed by the programs from the search's backend on.
 
-        `asked` were looked at before.
+        The first step narrows `first` paths; `asked` paths were looked at before.
         """
         narrowers = self._narrowers(search.backend)
         size, total = first, len(self.table)
@@ -234,7 +237,7 @@ class TextSearch:
         yield from paths
 
     def _narrowers(self, backend: str) -> list[Narrower]:
-        """What can be asked, the better first."""
+        """The narrowers that are available, the better first."""
         known: dict[str, Narrower] = {"rg": self._narrowed_by_ripgrep, "grep": self._narrowed_by_grep}
         names = TEXT_BACKENDS[TEXT_BACKENDS.index(backend) :]
         return [known[name] for name in names if name in known and getattr(self.programs, name) is not None]
@@ -250,7 +253,7 @@ class TextSearch:
         return grep.files_matching(self.programs.grep, self.root, pattern.grep_arguments, plain, stop)
 
     def _narrow(self, query: TrigramQuery) -> list[int] | None:
-        """Ids of the contents that may match; None where the index cannot say less than everything."""
+        """Ids of the contents that may match; None if the index cannot narrow them."""
         if query in (EVERYTHING, NOTHING):
             return None if query == EVERYTHING else []
         try:
@@ -270,16 +273,16 @@ class TextSearch:
         except DatabaseError as error:
             logger.info("the text index cannot be read (%s); the files are", error)
             return None
-        # An index that was made anew meanwhile knows nothing yet.
+        # An index that was replaced meanwhile knows nothing yet.
         return contents if self._generation == self.database.generation else None
 
     def index_renewed(self) -> None:
-        """Call under the project's lock, when the files of the table have lost their contents."""
+        """Call under the project's lock when the files of the table have lost their contents."""
         self._generation = self.database.generation
         self._row_counts.clear()
 
     def forget_counts(self) -> None:
-        """Call when the index was optimized."""
+        """Call after the index was optimized."""
         self._row_counts.clear()
 
     def _row_count(self, connection: Any, trigram: bytes) -> int:
@@ -293,7 +296,7 @@ class TextSearch:
         return known
 
     def _expression(self, connection: Any, query: TrigramQuery, rows: int) -> tuple[str | None, int]:
-        """`query` as an FTS5 expression and an upper bound of its rows; None where it narrows nothing."""
+        """`query` as an FTS5 expression, and an upper bound of its rows; None if it narrows nothing."""
         match query:
             case Trigram(value):
                 return _quoted(value), self._row_count(connection, value)
@@ -312,7 +315,7 @@ class TextSearch:
         return None, rows
 
     def _narrowed(self, pattern: Pattern, paths: list[bytes], search: Search, narrowers: list[Narrower]) -> list[bytes]:
-        """Those of `paths` that are not plain, and of the plain ones those that may match. A narrower that fails is dropped."""
+        """The ones of `paths` that are not plain, and the plain ones that may match. Drops a narrower that fails."""
         with self.lock:
             files = self.table.files
             plain = [path for path in paths if _is_plain(files.get(path))]
@@ -331,7 +334,7 @@ class TextSearch:
 
 
 def in_order(paths: Collection[bytes], after: bytes = b"") -> Iterator[bytes]:
-    """Those from `after` on, sorted; lazily, as a full page often comes soon and sorting 30,000 paths takes 20 ms."""
+    """The paths from `after` on, sorted. Lazy: a page is often full soon, and sorting 30,000 paths takes 20 ms."""
     rest = [path for path in paths if path >= after] if after else paths
     if len(rest) > 2 * READ_FIRST:
         first = heapq.nsmallest(READ_FIRST, rest)
@@ -360,12 +363,12 @@ def _quoted(value: bytes) -> str:
 def matching_lines(
     pattern: Pattern, path: bytes, text: bytes, search: Search, offset: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Matching lines that start at `offset` or later, piece by piece: one call of the regex engine cannot be interrupted.
+    """Matching lines that start at `offset` or later. Works piece by piece: a call of the engine cannot be interrupted.
 
-    Where it had to stop, `search` says at which line.
+    If it has to stop, it notes the line in `search`.
     """
     if 0 < offset < len(text) and text[offset - 1 : offset] != b"\n":
-        offset = text.find(b"\n", offset) + 1 or len(text)  # the file has changed since it was a line's
+        offset = text.find(b"\n", offset) + 1 or len(text)  # the file has changed: no line starts there now
     base, undecided = 0, pattern.undecided
     try:
         for piece in text_pieces(text, PIECE_BYTES):
