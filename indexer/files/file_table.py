@@ -1,8 +1,8 @@
-"""The files of one project, in memory: what is on disk now, as far as the watcher has told.
+"""The files of one project in memory, as they are on disk now, as far as the watcher has reported.
 
 Invariant: a `File` whose `content` is None has bytes that no index row describes yet; every answer must read it.
 Everything here is a copy of the disk; the database only remembers it from one daemon to the next.
-All methods are called under the project's lock.
+Call all methods under the project's lock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 TO_DERIVE = frozenset({"pending", "outdated"})
-"""The states of a content's symbols or chunks in which they are to be made."""
+"""The states of a content's symbols or chunks in which they must be derived."""
 
 
 class Content:
@@ -36,14 +36,14 @@ class Content:
         self.form = form
         """decode.PLAIN, DECODED or BINARY."""
         self.symbols = symbols
-        """"pending", "outdated" (of an older revision; its rows answer until new ones stand), "parsed", "none" (no language of ours),
-        "too_large" or "failed"."""
+        """"pending", "outdated" (of an older revision; its rows answer until new ones exist), "parsed", "none" (not a
+        language of ours), "too_large" or "failed"."""
         self.lines = lines
-        """Of its text; 0 where it is binary."""
+        """The lines of its text; 0 if it is binary."""
         self.chunks = chunks
-        """"pending", "outdated" (as of symbols), "chunked", "none" (not for semantic search), "too_large" or "failed"."""
+        """"pending", "outdated" (as above), "chunked", "none" (not for semantic search), "too_large" or "failed"."""
         self.embedded = False
-        """Whether it has vectors of the model that is wanted beside the built-in one, or never will."""
+        """True if it has vectors of the model that is wanted beside the built-in one, or never will."""
         self.files: list[File] = []
 
 
@@ -57,22 +57,22 @@ class File:
         self.size = size
         self.stamp = stamp
         self.inode = 0
-        """0 where it was not looked at since the daemon started."""
+        """0 if nobody has looked at the file since the daemon started."""
         self.content: Content | None = None
         self.version = 0
-        """Grows whenever the bytes may have changed; who reads them notes it before and compares it after."""
+        """Grows whenever the bytes may have changed. A reader notes it before reading and compares it afterwards."""
         self.plain_version = -1
-        """The version at which a quick look found the bytes plain (decode.PLAIN), before any content is known."""
+        """The version at which a quick look found the bytes plain (decode.PLAIN), before the content is known."""
 
     @property
     def is_binary(self) -> bool:
-        """Whether it is known to be: a file without content may yet turn out so."""
+        """True if the file is known to be binary. A file without content may still turn out to be."""
         content = self.content
         return content is not None and content.form == BINARY
 
 
 def is_hidden(path: bytes) -> bool:
-    """Whether any component of a relative path starts with a dot."""
+    """True if any component of a relative path starts with a dot."""
     return path.startswith(b".") or b"/." in path
 
 
@@ -90,11 +90,11 @@ class FileTable:
         self.files: dict[bytes, File] = {}
         self.contents: dict[int, Content] = {}
         self.without_content: set[File] = set()
-        """Files that are to be read: their bytes are in no text row. All have no content but those of `outdated`."""
+        """Files to read: no current text row holds their bytes. None has a content, except those from `outdated`."""
         self.removed: set[bytes] = set()
-        """Paths gone since the database was last told."""
+        """Paths that are gone, but not yet deleted from the database."""
         self.linked: set[bytes] = set()
-        """Paths of files that have other names, too: who writes through one of those tells nothing in the folder of this one."""
+        """Paths of files with other names (hard links): a write through another name causes no event in this folder."""
         self.generation = 0
         """Grows with every change of the set of paths, or of which of them are binary."""
         self._noting: list[set[File]] = []
@@ -105,10 +105,10 @@ class FileTable:
 
     @contextlib.contextmanager
     def noting_changes(self, lock: RLock) -> Iterator[set[File]]:
-        """The files not indexed yet, and while this lasts also those whose content changes; `lock` is the project's.
+        """The files not indexed yet, and those whose content changes in the `with` block; `lock` is the project's.
 
-        Rows are read without the lock. A file that is written meanwhile, even with the bytes it had, has by then no content
-        or another one than the rows were asked for: what was in it before must still be found.
+        The caller reads rows without the lock. A file that is written meanwhile, even with the same bytes, loses its
+        content or gets another one. So the rows of its old content no longer lead to it, and the caller must read it.
         """
         with lock:
             noted = set(self.without_content)
@@ -122,8 +122,9 @@ class FileTable:
     def put(
         self, path: bytes, size: int, stamp: int, *, touched: bool = False, inode: int = 0, has_links: bool = False
     ) -> File:
-        """Record a file as it is on disk. A changed stamp drops its content, and so does `touched` (an event named the file):
-        two writes within one tick of the kernel's clock leave the same stamp.
+        """Record a file as it is on disk. A changed stamp drops its content.
+
+        So does `touched` (an event named the file): two writes in one tick of the kernel's clock leave the same stamp.
         """
         file = self.files.get(path)
         if file is None:
@@ -153,9 +154,9 @@ class FileTable:
         return file
 
     def set_content(self, file: File, content: Content | None) -> None:
-        """Point a file at its content; a content no file holds any more is forgotten here (the database keeps it a while)."""
+        """Point a file at its content. Forget a content that no file holds any more (the database keeps it a while)."""
         old = file.content
-        if content is not None and old is content:  # read again, as its text rows were outdated
+        if content is not None and old is content:  # it was read again because its text rows were outdated
             self.without_content.discard(file)
             return
         for noted in self._noting:
@@ -178,22 +179,22 @@ class FileTable:
             self.contents[content.id] = content
 
     def forget_contents(self) -> None:
-        """The rows that described the files are lost: every file is read and described anew."""
+        """Call when the rows that described the files are lost: every file must be read and indexed again."""
         for file in self.files.values():
-            file.version += 1  # what is on its way describes it by rows that are lost
+            file.version += 1  # results still on their way refer to lost rows
             self.set_content(file, None)
         self.removed.clear()
 
     def outdated(self, file: File) -> None:
-        """Have a file read again whose text rows are of an older revision: what else was derived of its content still answers."""
+        """Note that a file has text rows of an older revision and must be read again. Its other rows still answer."""
         self.without_content.add(file)
 
     def sorted_paths(self) -> list[bytes]:
-        """All paths in byte order. Do not modify; a new list is made after a change."""
+        """All paths in byte order. Do not modify the list; after a change there is a new one."""
         return self._order.paths(self.files)
 
     def shelves(self) -> list[Shelf]:
-        """The same paths on shelves, to search for names. Do not modify."""
+        """The same paths on shelves, for searching names. Do not modify them."""
         return self._order.shelves(self.files)
 
     def under(self, folder: bytes) -> Iterator[File]:

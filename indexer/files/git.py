@@ -1,7 +1,7 @@
-"""What git says about paths: which are ignored, which are tracked. The one place where git is run.
+"""Asks git about paths: which are ignored, which are tracked. The one place that runs git.
 
-Invariant: nothing that a repository says about itself can run a program, reach the network or write: every call
-carries the same options and an environment without GIT_* variables.
+Invariant: no setting of a repository can run a program, reach the network or write. Every call has the same options and
+an environment without GIT_* variables from outside.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ctxd.indexer.project_file import read_small
 if TYPE_CHECKING:
     from typing import IO
 
-ANSWER_SECONDS_MAX = 5  # one answer takes 5-50 microseconds; after this git hangs (a dead network disk, a FIFO)
-ANSWER_SECONDS_PER_PATH = 0.001  # twenty times what a path takes: hostile rules may take a second for each
-RUN_SECONDS_MAX = 60  # 80,000 paths take 1 s; a FIFO in place of git's index would hold the project for ever
-OUTPUT_BYTES_MAX = 256 << 20  # 500,000 paths take 50 MB; an index of a megabyte can be made to list gigabytes
+ANSWER_SECONDS_MAX = 5  # one answer takes 5-50 microseconds; after 5 s git hangs (a dead network disk, a FIFO)
+ANSWER_SECONDS_PER_PATH = 0.001  # twenty times the usual; hostile rules may take a second for each path
+RUN_SECONDS_MAX = 60  # 80,000 paths take 1 s; a FIFO in place of git's index would block the project for ever
+OUTPUT_BYTES_MAX = 256 << 20  # 500,000 paths take 50 MB; a hostile index of a megabyte can list gigabytes
 LINK_BYTES_MAX = 4096  # of a `.git` file: one path
 FOLDERS_DEEP_MAX = 20
-"""git keeps one list of rules for each folder above a path. At the 25th it moves them all, and its own pointers to the
+"""git keeps a list of rules for each folder above a path. At the 25th it moves all lists, and its own pointers to the
 names of the rules' files dangle: `check-ignore -v` then answers wrongly or crashes, for shallow paths too (2.39)."""
 MANY_PATHS = 1000
-"""From here a process that names only the ignored ones, and need not say so path by path, is worth its 3 ms."""
-PIPE_BYTES = 65536  # what a pipe takes at once
-ERROR_BYTES_MAX = 1000  # of what git complains about, for `ctxd status`
+"""From this many paths on, it pays to start a process (3 ms) that lists only the ignored ones, without their rules."""
+PIPE_BYTES = 65536  # a pipe takes this much at once
+ERROR_BYTES_MAX = 1000  # of git's error message, for `ctxd status`
 
 
 class GitError(Exception):
@@ -53,12 +53,12 @@ class Tracked:
         self._folders = set(map(hash, folders))
 
     def has(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether a path is tracked; of a folder also whether something below it is. What it is now, the disk says."""
+        """True if a path is tracked, or a folder with tracked files. The caller knows if it is a folder on disk now."""
         key = hash(path)
         return key in self._files or (is_folder and key in self._folders)
 
     def added_since(self, old: Tracked, listing: bytes) -> list[bytes]:
-        """Those paths of our listing that `old` has not."""
+        """The paths of our listing that `old` does not have."""
         added = self._files - old._files
         return [path for path in listing.split(b"\0")[:-1] if hash(path) in added] if added else []
 
@@ -76,8 +76,8 @@ class Git:
         self.folder = folder
         self._command: list[str | bytes] = [
             binary,
-            *("-c", "safe.directory=*"),  # the daemon's user reads what it may read, whoever owns it
-            *("-c", "core.fsmonitor=false"),  # could name a program
+            *("-c", "safe.directory=*"),  # the daemon may read what its user may read, whoever owns it
+            *("-c", "core.fsmonitor=false"),  # it could name a program
             *("-c", f"core.hooksPath={os.devnull}"),
             b"--git-dir=" + git_folder,
             b"--work-tree=" + work_tree,
@@ -87,7 +87,7 @@ class Git:
         self._running: subprocess.Popen[bytes] | None = None
 
     def ignored(self, paths: list[bytes]) -> list[bool]:
-        """For each path whether a rule ignores it or a folder above it, tracked or not. Raises GitError."""
+        """For each path: True if a rule ignores it or a folder above it, tracked or not. Raises GitError."""
         if len(paths) < MANY_PATHS and all(path.count(b"/") <= self._slashes_max for path in paths):
             return self._ignored_in_dialogue(paths)
         ignored = set(self._ignored_at_once(paths))
@@ -97,8 +97,8 @@ class Git:
         verdicts: list[bool] = []
         while len(verdicts) < len(paths):
             rest = paths[len(verdicts) :]
-            # git keeps the rules of the folder it looked at last. Asking about a name at the top makes it read again
-            # the ignore files below, which may have come or gone with a whole folder.
+            # git keeps the rules of the folder it looked at last. A question about a name at the top makes it read the
+            # ignore files below again: they may have come or gone with a whole folder.
             answers = self._ask([b"ctxd", *rest])
             if not answers:
                 self.close()
@@ -108,22 +108,22 @@ class Git:
                     raise GitError("git check-ignore does not answer")
             verdicts += answers[1:]
             if len(answers) <= len(rest):
-                # It gave up on the next path: a parent became a link just now. An event tells of that.
+                # git gave up on the next path: a parent has just become a link. An event will report it.
                 self.close()
                 verdicts.append(True)
         return verdicts
 
     def ignores(self, path: bytes) -> bool:
-        """Whether one path is ignored, asked once."""
+        """True if one path is ignored. The process ends after this question."""
         try:
             return self.ignored([path])[0]
         finally:
             self.close()
 
     def rule_of(self, path: bytes) -> tuple[bytes, int, bytes] | None:
-        """The rule that decides about a path or a folder above it: the file it stands in (absolute), its line, as written.
+        """The rule that decides about a path or a folder above it: its file (absolute), its line number, its pattern.
 
-        None where no rule does, and where the path lies too deep for git to say. Raises GitError.
+        None if no rule does, or if the path lies too deep for git to say. Raises GitError.
         """
         if path.count(b"/") > self._slashes_max:
             return None
@@ -145,7 +145,7 @@ class Git:
         return os.path.normpath(os.path.join(self.work_tree, fields[0])), int(fields[1]), fields[2]
 
     def _ignored_at_once(self, paths: list[bytes]) -> list[bytes]:
-        """Those of the paths that are ignored, from processes that need not name the rule."""
+        """The ignored ones of the paths, from processes that need not name the rule. Raises GitError."""
         end = time.monotonic() + ANSWER_SECONDS_MAX + ANSWER_SECONDS_PER_PATH * len(paths)
         command = ("check-ignore", "--stdin", "-z", "--no-index")
         ignored: list[bytes] = []
@@ -158,7 +158,7 @@ class Git:
             elif part is paths and self._run(*command, question=[b"ctxd"], end=end)[0] not in {0, 1}:
                 raise GitError(_last_words("check-ignore", status, error))  # it would fail for each path
             elif len(part) == 1:
-                ignored += part  # a parent became a link just now
+                ignored += part  # a parent has just become a link
             else:
                 middle = len(part) // 2
                 parts += (part[:middle], part[middle:])
@@ -172,7 +172,7 @@ class Git:
         return output
 
     def _run(self, *arguments: str, question: list[bytes] | None = None, end: float) -> tuple[int, bytes, bytes]:
-        """Exit status, output and errors of one process, which is killed where it is not done at `end`. Raises GitError."""
+        """Exit status, output and errors of one process. Kills it and raises GitError if it is not done at `end`."""
         with tempfile.TemporaryFile() as errors:
             process = self._running = self._popen(*arguments, errors=errors)
             try:
@@ -204,7 +204,7 @@ class Git:
         return process
 
     def close(self) -> None:
-        """End the process that answers; the next question starts one that reads all rules anew."""
+        """End the process that answers; the next question starts a new one, which reads all rules again."""
         process, self._process = self._process, None
         if process is not None:
             _end(process)
@@ -220,7 +220,7 @@ class Git:
         return self._process is not None
 
     def _ask(self, paths: list[bytes]) -> list[bool]:
-        """As many verdicts as git gave before it ended, from the first path on."""
+        """The verdicts that git gave, from the first path on; fewer than paths if it ended. Raises GitError."""
         if self._process is None:
             self._process = self._popen(
                 "check-ignore", "--stdin", "-z", "-v", "-n", "--no-index", errors=subprocess.DEVNULL
@@ -229,10 +229,10 @@ class Git:
         try:
             answer = _exchange(self._process, _question(paths), 4 * len(paths), end)
         except GitError as error:
-            self.close()  # or it would go on
+            self.close()  # otherwise it would go on
             raise GitError(f"git check-ignore does not answer: {error}") from error
         fields = answer.split(b"\0")
-        # Each answer is source, line, pattern, path; the first three are empty where no rule matches.
+        # Each answer is source, line, pattern, path; the first three are empty if no rule matches.
         complete = (len(fields) - 1) // 4 * 4
         return [
             bool(source) and not pattern.startswith(b"!")
@@ -241,7 +241,7 @@ class Git:
 
 
 def git_folder_of(folder: bytes) -> bytes | None:
-    """The git folder that `folder/.git` is or names, where it holds a repository."""
+    """The git folder that `folder/.git` is or names; None if it holds no repository."""
     path = folder + b"/.git"
     if not os.path.isdir(path):
         try:
@@ -268,7 +268,7 @@ def common_folder_of(git_folder: bytes) -> bytes:
 
 
 def is_worktree_of(folder: bytes, git_folder: bytes) -> bool:
-    """Whether a linked worktree's git folder names `folder` back: anybody can write a `.git` file that leads to your repository."""
+    """True if a linked worktree's git folder names `folder` in return: anybody can write a `.git` file naming yours."""
     try:
         link = read_small(git_folder, b"gitdir", LINK_BYTES_MAX).rstrip(b"\r\n")
     except Unreadable:
@@ -277,7 +277,7 @@ def is_worktree_of(folder: bytes, git_folder: bytes) -> bool:
 
 
 def user_ignore_files() -> list[bytes]:
-    """Files outside of projects that can change what git ignores, where they lie by default."""
+    """The default paths of the user's files that can change what git ignores."""
     home = os.path.expanduser("~")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return [
@@ -291,7 +291,7 @@ def user_ignore_files() -> list[bytes]:
 
 
 def make_empty_repository(binary: str, folder: str) -> bytes:
-    """A bare repository without anything in it: asked about a folder outside any repository. Raises GitError."""
+    """Make an empty bare repository, for questions about folders outside any repository. Raises GitError."""
     if not os.path.exists(os.path.join(folder, "HEAD")):
         os.makedirs(folder, exist_ok=True)
         command = [binary, "-c", "init.templateDir=", "init", "--quiet", "--bare", folder]
@@ -312,7 +312,7 @@ def make_empty_repository(binary: str, folder: str) -> bytes:
 
 
 def _question(paths: list[bytes]) -> bytes:
-    """Paths as git reads them; a leading colon would be pathspec magic."""
+    """The input for git: a path with a leading colon gets `./`, or git would take it for pathspec magic."""
     return b"".join((b"./" if path[:1] == b":" else b"") + path + b"\0" for path in paths)
 
 
@@ -322,16 +322,16 @@ def _environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
-        # An index may name objects that are not here, and the configuration where to fetch them: `ext::` runs a program.
+        # An index may name missing objects, and the configuration a place to fetch them: `ext::` runs a program.
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
     }
 
 
 def _exchange(process: subprocess.Popen[bytes], question: bytes, fields: int | None, end: float) -> bytes:
-    """Send all of a question and read until `fields` NULs came back, or git ended; without `fields` no more is asked after it.
+    """Send a whole question and read until `fields` NULs came back or git ended. Without `fields` it is the last one.
 
-    Raises GitError where git hangs, takes longer than to `end`, or does not stop talking.
+    Raises GitError if git hangs, takes longer than until `end`, or does not stop talking.
     """
     assert process.stdin is not None
     assert process.stdout is not None

@@ -1,7 +1,7 @@
-"""Ignore files in git's syntax, read by us: `.ignore`, `.ctxdignore`, and `.gitignore` where git itself cannot be asked.
+"""Reads ignore files in git's syntax: `.ignore`, `.ctxdignore`, and `.gitignore` where git itself cannot be asked.
 
-Invariant: a verdict is about one path whose parents are not ignored, as git's own is; whoever walks never enters an
-ignored folder. Matching takes linear time whatever the file says (RE2). Equal to git's answers, quirks included.
+Invariant: as in git, a verdict is about one path whose parents are not ignored; the walker never enters an ignored
+folder. Matching takes linear time for any rules (RE2). The answers equal git's, quirks included.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ctxd.indexer.project_file import WORDS, read_small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IGNORE_FILE_BYTES_MAX = 4 << 20  # git has no limit; a file above this is no list that a person keeps
+IGNORE_FILE_BYTES_MAX = 4 << 20  # git has no limit; nobody keeps a list larger than this
 RULES_MAX = 10_000
-"""Of one file: they cost each path 0.1 ms; 100,000 cost 7 ms, and the largest lists that people keep have a thousand."""
+"""Of one file: 10,000 cost 0.1 ms a path, 100,000 cost 7 ms. The largest lists that people keep have a thousand."""
 EXPRESSION_CHARS_MAX = 32 << 10  # of one pattern as RE2 text: a path of 4,096 bytes takes 16,000
-EXPRESSIONS_CHARS_MAX = 1 << 20  # of one file: sets such as [!a] take 0.1 ms each
+EXPRESSIONS_CHARS_MAX = 1 << 20  # of one file: a set such as [!a] takes 0.1 ms
 _BLOCK_RULES = 100  # matched at once; RE2 gives up on thousands, and logs a line for each
 _BLOCK_CHARS = 16 << 10
 
@@ -56,10 +56,10 @@ class Rule:
     line: int
     pattern: bytes
     includes: bool
-    """Whether the line starts with "!" and takes paths back in."""
+    """True if the line starts with "!" and takes paths back in."""
     folders_only: bool
     expression: str
-    """RE2 text that the whole path must match; plain ASCII, other bytes are escapes."""
+    """RE2 text that the whole path must match; plain ASCII, other bytes are escaped."""
 
 
 class IgnoreFile:
@@ -68,11 +68,11 @@ class IgnoreFile:
     def __init__(self, data: bytes, problem: str | None = None) -> None:
         self.rules, left_out = _parse(data)
         self.problem = problem or left_out
-        """What of the file does not count, if anything."""
+        """The part of the file that does not count, and why; None if all of it counts."""
         self._blocks = list(_blocks(self.rules))
 
     def match(self, path: bytes, *, is_folder: bool) -> Rule | None:
-        """The rule that decides about a path, the last one that matches; None where no rule speaks of it."""
+        """The rule that decides about a path: the last one that matches; None if none does."""
         for block in reversed(self._blocks):
             rule = block.match(path, is_folder=is_folder)
             if rule is not None:
@@ -81,13 +81,13 @@ class IgnoreFile:
 
 
 class _Block:
-    """Rules that stand one after the other. Most paths match none: one look at all of them together settles that."""
+    """Consecutive rules. Most paths match none of them: a single match against all of them together shows that."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules = rules
         self._matchers: list[Any] = []
         self._any = None
-        with contextlib.suppress(re2.error):  # too much for one automaton
+        with contextlib.suppress(re2.error):  # too large for one automaton
             self._any = _compile("|".join(f"(?:{rule.expression})" for rule in rules))
 
     def match(self, path: bytes, *, is_folder: bool) -> Rule | None:
@@ -115,7 +115,7 @@ def _blocks(rules: list[Rule]) -> Iterator[_Block]:
 
 
 def read_ignore_file(folder: bytes, name: bytes) -> IgnoreFile | None:
-    """The rules of a file in a folder, None where there is none. A link is not followed, as git has it."""
+    """The rules of a file in a folder; None if the file is missing. Follows no link, as git does."""
     try:
         return IgnoreFile(read_small(folder, name, IGNORE_FILE_BYTES_MAX))
     except Unreadable as error:
@@ -129,7 +129,7 @@ def _compile(expression: str) -> Any:
 
 
 def _compile_one(expression: str) -> Any:
-    """None where RE2 has no room for it: such a rule matches nothing."""
+    """None if it is too large for RE2: such a rule matches nothing."""
     try:
         return _compile(expression)
     except re2.error:
@@ -137,7 +137,7 @@ def _compile_one(expression: str) -> Any:
 
 
 def _parse(data: bytes) -> tuple[list[Rule], str | None]:
-    """The rules of a file, and what of it does not count."""
+    """The rules of a file, and the part of it that does not count."""
     rules: list[Rule] = []
     chars = too_long = 0
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -166,7 +166,7 @@ def _parse(data: bytes) -> tuple[list[Rule], str | None]:
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
-    """Cut spaces at the end; one after a backslash stays, and a lone backslash at the end keeps all."""
+    """Cut spaces at the end. One after a backslash stays; after a lone backslash at the end nothing is cut."""
     end, i = None, 0
     while i < len(line):
         if line[i] == 0x20:
@@ -191,12 +191,12 @@ def _name_expression(pattern: bytes) -> str | None:
 def _path_expression(pattern: bytes) -> str | None:
     pattern = pattern.removeprefix(b"/")
     wildcard = _WILDCARD.search(pattern)
-    # git compares the literal beginning by itself, and `**` right after it counts as the start of a pattern.
+    # git compares the literal beginning by itself. A `**` right after it counts as the start of a pattern.
     return _glob_expression(pattern, wildcard.start() if wildcard else 0)
 
 
 def _glob_expression(glob: bytes, start: int) -> str | None:
-    """A glob of git's `wildmatch` as RE2 text; None where it can match nothing."""
+    """A glob of git's `wildmatch` as RE2 text; None if it can match nothing."""
     out: list[str] = []
     i, end = 0, len(glob)
     while i < end:
@@ -212,7 +212,7 @@ def _glob_expression(glob: bytes, start: int) -> str | None:
             elif i < end and glob[i] == 0x2F:
                 out.append("(?:.*/)?")
                 i += 1
-                start = i  # git matches the rest as a pattern of its own
+                start = i  # git matches the rest as a separate pattern
             else:
                 out.append(".*")
             continue
@@ -247,7 +247,7 @@ def _set_expression(members: set[int]) -> str:
 
 
 def _bracket(glob: bytes, i: int) -> tuple[set[int], int] | None:
-    """The bytes that the set at `glob[i]` stands for and where it ends; None where it is not closed or names no class."""
+    """The bytes that the set at `glob[i]` stands for, and its end; None if it is not closed or a class is unknown."""
     members: set[int] = set()
     i += 1
     end = len(glob)

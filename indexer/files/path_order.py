@@ -1,6 +1,6 @@
-"""The paths of a project in byte order, on shelves of some hundred: a file that comes or goes costs one shelf, not a sort of all.
+"""Keeps the paths of a project in byte order, on shelves of some hundred. A new or deleted file costs one new shelf.
 
-Invariant: a shelf never changes once made; whoever holds some reads them without a lock.
+Invariant: a shelf never changes once made, so anybody may read it without a lock.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 SHELF_PATHS = 512
-"""Of a new shelf; one that grows to twice as many is divided. A larger one costs each change more, a smaller one each query."""
+"""Of a new shelf; one with more than twice as many is divided. Larger ones slow changes down, smaller ones queries."""
 SORTED_ANEW = 8
-"""Where more than one path in so many has changed, all are sorted."""
+"""If more than 1 in 8 paths has changed, all are sorted."""
 
 
 class Shelf:
-    """Consecutive paths, and as blocks of bytes that one expression searches: each entry stands between two NULs."""
+    """Consecutive paths, also as blocks of bytes that one expression searches: each entry stands between two NULs."""
 
     def __init__(self, paths: list[bytes]) -> None:
         self.paths = paths
 
     @functools.cached_property
     def names(self) -> bytes:
-        """The base names, in the order of the paths; a third of the bytes of `joined`, and searched as much faster."""
+        """The base names, in the order of the paths: a third of the bytes of `joined`, searched three times as fast."""
         return b"\0%b\0" % b"\0".join([path[path.rfind(b"/") + 1 :] for path in self.paths])
 
     @functools.cached_property
     def folders(self) -> bytes:
-        """The folders they lie in, each once and with its `/`: a tenth of the bytes."""
+        """The folders of the paths, each once and with its `/`: a tenth of the bytes."""
         return b"\0%b\0" % b"\0".join(dict.fromkeys(path[: path.rfind(b"/") + 1] for path in self.paths))
 
     @functools.cached_property
@@ -42,7 +42,10 @@ class Shelf:
 
 
 class PathOrder:
-    """Sorts when asked, what changed since the last time. Not thread-safe, but for the lists it hands out, which never change."""
+    """Sorts only when asked, and only the changes since the last time.
+
+    Not thread-safe, except the lists it returns, which never change.
+    """
 
     def __init__(self) -> None:
         self._shelves: list[Shelf] = []
@@ -50,13 +53,13 @@ class PathOrder:
         self._changed: set[bytes] = set()
 
     def note(self, path: bytes) -> None:
-        """A path came or went."""
+        """Note that a path came or went."""
         if self._shelves:
             self._changed.add(path)
         self._paths = None
 
     def shelves(self, existing: Collection[bytes]) -> list[Shelf]:
-        """All paths, which are those of `existing`; no shelf is empty."""
+        """The paths of `existing`, which are all paths; no shelf is empty."""
         if len(self._changed) * SORTED_ANEW > len(existing) or not self._shelves:
             self._shelves = _shelved(sorted(existing))
         elif self._changed:
@@ -65,7 +68,7 @@ class PathOrder:
         return self._shelves
 
     def paths(self, existing: Collection[bytes]) -> list[bytes]:
-        """As one list."""
+        """The same paths in one list."""
         if self._paths is None:
             shelves = self.shelves(existing)
             self._paths = list(itertools.chain.from_iterable(shelf.paths for shelf in shelves))
@@ -73,7 +76,7 @@ class PathOrder:
 
     def _amended(self, existing: Collection[bytes]) -> list[Shelf]:
         shelves = self._shelves.copy()
-        changed = sorted(self._changed, reverse=True)  # from the end, so that no number of a shelf shifts
+        changed = sorted(self._changed, reverse=True)  # from the end, so that the numbers of earlier shelves stay valid
         for number, group in itertools.groupby(changed, lambda path: shelf_of(path, self._shelves)):
             paths = set(shelves[number].paths)
             for path in group:
@@ -83,7 +86,7 @@ class PathOrder:
 
 
 def shelf_of(path: bytes, shelves: list[Shelf]) -> int:
-    """The number of the shelf on which `path` stands or would stand; there is at least one shelf."""
+    """The number of the shelf on which `path` stands or would stand; `shelves` is not empty."""
     return max(0, bisect.bisect_right(shelves, path, key=lambda shelf: shelf.paths[0]) - 1)
 
 

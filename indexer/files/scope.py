@@ -1,4 +1,4 @@
-"""Which files of a project a query asks about: folders or files, extensions, names, globs.
+"""The files of a project that a query asks about: chosen by folders or files, extensions, names, globs.
 
 Invariant: a hidden file belongs to a scope only where an asked path or a pattern names its hidden part, or `hidden` is set.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """What narrows every query of a connection: the options of a command line, whatever tool it calls."""
+    """Narrows every query of a connection, for any tool: it comes from the options of a command line."""
 
     globs: tuple[str, ...] = ()
     """As ripgrep's --glob: the last one that matches decides, `!` leaves out; see glob.Chosen."""
     folder: bytes = b""
-    """What globs with a slash are relative to."""
+    """Globs with a slash are relative to it."""
     extensions: frozenset[bytes] | None = None
     names: frozenset[bytes] = frozenset()
     """Base names that belong beside the extensions."""
@@ -46,7 +46,7 @@ class Only:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`paths` are relative (`b""` is the whole project); a file that is itself one of them belongs whatever its extension."""
+    """`paths` are relative (`b""` is the whole project). A file that is one of them belongs, whatever its extension."""
 
     paths: tuple[bytes, ...] = (b"",)
     extensions: frozenset[bytes] | None = None
@@ -57,14 +57,14 @@ class Scope:
     exclude: PathFilter | None = None
     hidden: bool = False
     named_hidden: tuple[PathFilter, ...] = ()
-    """Of patterns that name hidden parts: hidden files that one of them holds belong."""
+    """Filters from patterns that name hidden parts: hidden files that one of them holds belong to the scope."""
     only: Only | None = None
 
     def contains(self, path: bytes) -> bool:
         return self._is_below(path) and self._passes(path)
 
     def those_of(self, paths: Iterable[bytes]) -> Iterator[bytes]:
-        """The paths that belong, lazily. Most queries ask for everything: they need not be asked what they leave out."""
+        """The paths that belong, lazily. Most queries ask for everything, which is cheaper to check."""
         return itertools.filterfalse(is_hidden, paths) if self == _EVERYTHING else filter(self.contains, paths)
 
     def _is_below(self, path: bytes) -> bool:
@@ -96,8 +96,8 @@ class Scope:
         return map(table.files.__getitem__, self.among(table.sorted_paths()))
 
     def among(self, paths: list[bytes]) -> list[bytes]:
-        """Those of a project's sorted paths that belong."""
-        if self == _EVERYTHING:  # in one step, as most queries ask for it and a large project has 80,000 files
+        """The ones of a project's sorted paths that belong."""
+        if self == _EVERYTHING:  # fast, because most queries ask for it and a large project has 80,000 files
             return [path for path in paths if not (path.startswith(b".") or b"/." in path)]
         if b"" not in self.paths:
             found: set[bytes] = set()
@@ -119,12 +119,12 @@ _EVERYTHING = Scope()
 
 
 class ScopeCounter:
-    """How many files a scope has, remembered until files come or go: of 80,000 the counting takes 20 to 150 ms.
+    """Counts the files of a scope, and remembers it until files come or go: counting 80,000 takes 20 to 150 ms.
 
-    Not under the lock, which would hold up every other call: the list of paths is never modified, a look-up is atomic.
+    It counts without the lock, so that no call waits: nobody modifies the list of paths, and a look-up is atomic.
     """
 
-    _COUNTS_MAX = 64  # they are few; a stream of new ones must not grow without bound
+    _COUNTS_MAX = 64  # usually they are few; a stream of new scopes must not fill the memory
 
     def __init__(self, table: FileTable, lock: RLock) -> None:
         self.table = table
@@ -135,7 +135,7 @@ class ScopeCounter:
         """The scope last counted in part: its files and its binary files, in byte order."""
 
     def count(self, scope: Scope, of: str, accepts: Callable[[File], bool]) -> tuple[int, int]:
-        """Files, and those of them that pass the test `accepts`, which is remembered by its name `of`."""
+        """The number of files, and of files that pass the test `accepts`; `of` is the name of the test."""
         generation = self._forget_if_changed()
         known = self._counts.get((scope, of))
         if known is not None:
@@ -153,7 +153,10 @@ class ScopeCounter:
     def files_and_binary(
         self, scope: Scope, *, up_to: bytes | None = None, read: Collection[bytes] = ()
     ) -> tuple[int, int]:
-        """Files, no further than `up_to`, and those that are binary, as far as is known yet and as reading has shown of `read`."""
+        """The number of files up to the path `up_to`, and of binary ones among them.
+
+        Binary are those known to be, and those in `read`: reading has shown that they are.
+        """
         if up_to is None and not read:
             return self.count(scope, "binary", _is_binary)
         generation = self._forget_if_changed()

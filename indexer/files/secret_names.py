@@ -1,25 +1,26 @@
-"""Which files hold secrets, by their names alone: tables of names, and what may stand around each.
+"""Tells files that hold secrets by their names alone: tables of names, and of parts that may stand around them.
 
-Invariant: the verdict is a function of the path, whatever its case. A copy of a secret (`id_rsa.bak`, `.env~`) is one
-too, a sample of one (`.env.example`) is not.
+Invariant: the verdict depends on the path only, ignoring case. A copy of a secret (`id_rsa.bak`, `.env~`) is a secret,
+too; a sample of one (`.env.example`) is not.
 
 The names come from rule sets that others keep: the signatures of gitrob and shhgit, the paths of gitleaks, the files
-that GitLab's push rules refuse, what the templates of github/gitignore leave out as sensitive (Android, Elixir,
+that GitLab's push rules refuse, the files that templates of github/gitignore leave out as sensitive (Android, Elixir,
 Godot, Laravel, Node, Packer, Python, R, Rails, Terraform, VisualStudio, WordPress, JetBrains, PuTTY,
-SublimeText), and the places where tools say that they keep credentials. trufflehog and detect-secrets read contents:
-they have no names to take.
+SublimeText), and the places where tools say that they keep credentials. trufflehog and detect-secrets read contents,
+so they have no names to take.
 
-Some of these sets name more. Left visible, because most such files hold no secret and people search them:
+Some of these sets name more files. The following stay visible, because most of them hold no secret and people search
+them:
 - source code that deals with secrets (`secrets.py`, `settings.py`, `knife.rb`), except the names of `_CODE`, which
   exist to hold them;
 - settings that belong to a project (`database.yml`, `nuget.config`, `.yarnrc.yml`, `.gitconfig`, `.bashrc`), logs,
   dumps, databases;
-- what is encrypted (`credentials.yml.enc`, `*.sops.yaml`, `.env.vault`), and what is public (`*.pub`, `*.crt`,
+- encrypted files (`credentials.yml.enc`, `*.sops.yaml`, `.env.vault`), and public ones (`*.pub`, `*.crt`,
   `known_hosts`).
 
-A `.pem` may be a key, a certificate, or both in one file, and only reading it would tell. It counts as a key unless
-its name says certificate, chain or public and does not say private (`fullchain.pem`, `public_key.pem`): a certificate
-that stays hidden costs one search, a key that was shown cannot be taken back.
+A `.pem` may be a key, a certificate, or both in one file; the name alone does not tell. It counts as a key unless its
+name says certificate, chain or public and does not say private (`fullchain.pem`, `public_key.pem`): a hidden
+certificate costs one search, a key that was shown cannot be taken back.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ctxd.indexer.patterns.glob import options
 
 
 def _any_of(patterns: bytes) -> Any:
-    """One expression of patterns that are separated by spaces. RE2's: a project chooses its names, and may choose long ones."""
+    """One expression from patterns separated by spaces. For RE2, because a project may choose long names."""
     return re2.compile(b"|".join(patterns.split()), options())
 
 
@@ -43,7 +44,7 @@ _KEYS = frozenset(
     .kwallet .p12 .p8 .pfx .pk8 .pkcs12 .pkcs8 .ppk .psafe3 .snk .tpm .wallet
     """.split()
 )
-"""Last extensions of keys and stores of keys. `.pem` has a rule of its own."""
+"""Last extensions of keys and stores of keys. `.pem` has a separate rule."""
 
 _EXTENSIONS = frozenset(
     b"""
@@ -92,7 +93,7 @@ _PATHS = frozenset(
     .vscode/sftp.json .weechat/sec.conf etc/gshadow etc/shadow solana/id.json
     """.split()
 )
-"""Names that tell only below their folders."""
+"""Names that mean a secret only in these folders."""
 
 _CODE = re.compile(rb"localsettings\.php|secret_token\.rb|wp-config\.php|.*\.decrypt\.private\.php|.*\.secret\.exs")
 """Source code that exists to hold secrets."""
@@ -101,7 +102,7 @@ _FOLDERS = re.compile(
     rb"(?:^|/)(?:\.auth|\.gnupg|\.password-store|\.secrets|\.ssh|\.config/configstore|\.config/gcloud|\.subversion/auth|\.svn/auth"
     rb"|[^/]*\.agilekeychain|[^/]*\.opvault)/"
 )
-"""Folders of which every file is a secret, except `_OPEN` ones."""
+"""Folders in which every file is a secret, except those of `_OPEN`."""
 
 _OPEN = frozenset(b"allowed_signers authorized_keys known_hosts readme readme.md".split())
 
@@ -155,28 +156,29 @@ _DATA = _any_of(
     auth\.json
     """
 )
-"""Names of data whose last word says what they hold, and perhaps where: `db-credentials.prod.yaml`."""
+"""Names of data files: a word for the secret, perhaps a word for its place, perhaps an extension.
+`db-credentials.prod.yaml` is one."""
 
 _ABOUT = re.compile(
     rb"(?:^|[._-])(?:bad|check|create|delete|detect|external|fake|generate|get|invalid|list|manage|mock|no|public|remove|reset|rotate|scan"
     rb"|sealed|update|use|verify)[._-](?:secret|credential|cred|api|master|private|access|auth|bot|g|npm|pypi|slack)"
 )
-"""Words before those of `_DATA` that turn them into something about secrets: `external-secrets.yaml` sets up an operator."""
+"""With such a word in front, a name of `_DATA` is only about secrets: `external-secrets.yaml` sets up an operator."""
 
 _ABOUT_FOLDERS = re.compile(
     rb"(?:^|/)(?:\.github|\.gitlab|charts?|crds?|docs?|documentation|handlers|i18n|l10n|langs?|locales?|man|openapi|schemas?|tasks"
     rb"|templates?|translations?|workflows)/"
 )
-"""Folders where such data is about secrets: `docs/topics/passwords.txt`, a chart's `templates/secrets.yaml`."""
+"""Folders whose data is only about secrets: `docs/topics/passwords.txt`, a chart's `templates/secrets.yaml`."""
 
 _SAMPLES = frozenset(
     b"blank defaults dist dummy ejs empty erb example examples gotmpl hbs j2 jinja jinja2 mustache placeholder sample samples schema"
     b" skeleton stub template templates tmpl tpl".split()
 )
-"""Words of names of samples. A key must end in one: `example.com.key` is no sample."""
+"""Words in names of samples. The name of a key must end in one: `example.com.key` is no sample."""
 
 _SEALED = frozenset(b"age enc encrypted sealed sops".split())
-"""Extensions, last or last but one, of what is encrypted and meant to be committed."""
+"""The last or second last extension of encrypted files that are meant to be committed."""
 
 _READABLE = frozenset(
     b".adoc .bash .c .cc .cjs .cpp .cs .css .cts .ex .exs .go .graphql .h .hpp .html .java .js .jsx .kt .kts .lua .md .mdx .mjs .mts .nix"
@@ -193,7 +195,7 @@ _PEM_WITH_KEY = frozenset(b"priv privkey private".split())
 """Words of names of `.pem` files."""
 
 _IN_SECRETS = re.compile(rb"(?:^|/)secrets/[^/.]+(?:\.txt)?")
-"""What Docker and others mount: one secret a file, named for what it is."""
+"""Files that Docker and others mount: each holds one secret, which its name tells."""
 _NOT_IN_SECRETS = frozenset(
     b"build codeowners dockerfile gemfile jenkinsfile justfile license makefile owners procfile".split()
 )
@@ -211,27 +213,27 @@ _COPY = re.compile(
     """,
     re.VERBOSE,
 )
-"""A copy, with what such are called behind the name or before its extension; an editor's swap file or lock too."""
+"""A copy: its mark stands after the name or before its extension. An editor's swap file or lock is one, too."""
 _COPIES_MAX = 4  # `.env.bak.20240101.old~`
 
 _BETWEEN_WORDS = re.compile(rb"[ ._-]+")
 
 
 def is_secret(path: bytes) -> bool:
-    """Whether a file holds secrets, by its name alone."""
+    """True if the name of a file says that it holds secrets."""
     folder, slash, name = path.lower().rpartition(b"/")
-    if _extension_of(name) in _READABLE:  # most files of a project: they are told first
+    if _extension_of(name) in _READABLE:  # most files of a project end here
         return _CODE.fullmatch(name) is not None
     name = _original_of(name)
     if _holds(folder + slash, name):
         return True
-    # `.#name` and `#name#` are Emacs's, `.name.swp` is Vim's; keys and tokens are also kept as `.id_rsa`, `.credentials.json`.
+    # Emacs writes `.#name` and `#name#`, Vim `.name.swp`. People also keep keys as `.id_rsa`, `.credentials.json`.
     bare = name.lstrip(b"#.")
     return bare != name and (_holds(folder + slash, bare) or _holds(folder + slash, b"." + bare))
 
 
 def _original_of(name: bytes) -> bytes:
-    """What a file is a copy of, or its own name."""
+    """The name of the file that this one is a copy of, or its own name."""
     for _ in range(_COPIES_MAX):
         copy = _COPY.fullmatch(name)
         if copy is None:
@@ -256,7 +258,7 @@ def _holds(folder: bytes, name: bytes) -> bool:
         return True
     if not _SAMPLES.isdisjoint(words) or not _SEALED.isdisjoint(extensions):
         return False
-    if name == b".env.vault":  # what dotenv-vault encrypts; its key is in .env.keys
+    if name == b".env.vault":  # dotenv-vault encrypts it; its key is in .env.keys
         return False
     if name == b".env" or extension in _EXTENSIONS or _PATTERNS.fullmatch(name):
         return True

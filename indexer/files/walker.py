@@ -1,6 +1,6 @@
-"""Which files of a project count: the regular ones that git, `.ignore`, `.ctxdignore` and the names of secrets leave.
+"""Finds the files of a project that count: regular files that git, `.ignore`, `.ctxdignore` and names of secrets leave.
 
-Invariant: a path is accepted only where its folder is, so an ignored folder is never entered and `.git` never looked into.
+Invariant: a path is accepted only if its folder is, so the walker never enters an ignored folder or `.git`.
 One judgement (`_judge`) serves the first listing, each change and each sweep; they cannot disagree.
 """
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     Known = Callable[[bytes], tuple[set[bytes], set[bytes]]]
 
 OWN_IGNORE_NAMES = (b".ctxdignore", b".ignore")
-"""The stronger first; each of them stands above git's rules."""
+"""The stronger first; both overrule git."""
 IGNORE_NAMES = frozenset((*OWN_IGNORE_NAMES, b".gitignore"))
 
 RULES_OF_PROJECT_MAX = 100_000  # of all its ignore files that we read: 200 MB; the kernel has 2,000
 
 GIT_PROCESSES_MAX = 4
-"""check-ignore processes kept alive between questions; a project may hold hundreds of submodules."""
+"""Processes of `git check-ignore` kept alive between questions; a project may hold hundreds of submodules."""
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = b".ctxd-", b".tmp"
-"""Of the names of files that are about to take another's place: nobody's business."""
+"""Parts of the names of files that are about to replace another file: they never count."""
 
 
 def stamp_of(status: os.stat_result) -> int:
-    """A signed 64-bit number that differs whenever inode, size, modification or change time do."""
+    """A signed 64-bit number that changes whenever inode, size, modification time or change time do."""
     return hash((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 @dataclass(slots=True)
 class Listing:
-    """All files that count, and all folders that may hold such (the root is `b""`)."""
+    """All files that count, and all folders that may hold such files (the root is `b""`)."""
 
     files: dict[bytes, os.stat_result]
     directories: set[bytes]
@@ -52,12 +52,12 @@ class Listing:
 
 @dataclass(slots=True)
 class Scan:
-    """One folder as it is on disk: what in it is accepted."""
+    """The accepted entries of one folder, as they are on disk."""
 
     files: dict[bytes, os.stat_result] = field(default_factory=dict)
     folders: set[bytes] = field(default_factory=set)
     rules_changed: bool = False
-    """What was accepted before at or below this folder must be judged again."""
+    """True if paths accepted before, at or below this folder, must be judged again."""
     problem: str | None = None
 
 
@@ -67,40 +67,40 @@ class Judgement:
 
     accepted: bool
     path: bytes
-    """What decided: the path itself, or a folder above it."""
+    """The path that decided: the path itself, or a folder above it."""
     reason: str = ""
-    """"missing", "symlink", "special" (neither file nor folder), "git" (its own folder), "secret", "ignored", "unseen" (not
-    looked at yet); of an accepted one "included" (by an own rule) or "tracked" (though a rule ignores it)."""
+    """"missing", "symlink", "special" (neither file nor folder), "git" (its own folder), "secret", "ignored", "unseen"
+    (not looked at yet); for an accepted path "included" (by an own rule) or "tracked" (although a rule ignores it)."""
     rule: tuple[bytes, int, bytes] | None = None
-    """File (absolute), line and pattern of the rule, where one decided and is known."""
+    """File (absolute), line and pattern of the rule, if one decided and is known."""
 
 
 class Walker:
-    """The rules of one project. It remembers, for each folder seen, whose rules hold there; `scan` keeps that right."""
+    """The rules of one project. Remembers for each folder seen which rules apply; `scan` keeps this up to date."""
 
     def __init__(self, root: bytes, *, scratch: str, allow_secrets: bool = False) -> None:
         self.root = root
         self.allow_secrets = allow_secrets
         self.problems: set[str] = set()
-        """What keeps git from being asked, if anything does."""
+        """The reasons why git cannot be asked, if any."""
         self.rule_problems: dict[bytes, str] = {}
-        """Ignore files of which not all counts, and why."""
+        """Ignore files that do not count as a whole, and why."""
         self.landmark_revision = 0
         """Grows when `landmarks` may have changed."""
         self._scratch = scratch
         state = os.path.realpath(os.fsencode(os.path.dirname(scratch)))
         self._state_folder = state[len(root) + 1 :] if state.startswith(root + b"/") else None
-        """ctxd's own state inside the project: whoever indexes his own database never comes to an end."""
+        """ctxd's own state, if inside the project. It does not count: indexing its own database would never end."""
         self._binary = shutil.which("git")
         self._places: dict[bytes, _Place] = {}
         self._repositories: dict[bytes, _Repository] = {}
         self._reincluded: set[bytes] = set()
         self._own_rules = dict.fromkeys(OWN_IGNORE_NAMES, 0)
-        """How many folders hold each of these files: mostly none."""
+        """The number of folders that hold each of these files, mostly 0."""
         self._rules_held = 0
 
     def list(self, folder: bytes = b"") -> Listing:
-        """All that counts at or below a folder, which itself must (the root does)."""
+        """All paths that count at or below `folder`, which must itself count (the root does)."""
         files: dict[bytes, os.stat_result] = {}
         folders: set[bytes] = set()
         level = [folder]
@@ -121,9 +121,9 @@ class Walker:
         known: Known | None = None,
         entering: Callable[[bytes], object] | None = None,
     ) -> dict[bytes, Scan | None]:
-        """Look at accepted folders, without what is below them; None for one that is no folder any more.
+        """Look at accepted folders, not at the folders below; None for a path that is no folder any more.
 
-        `known(path)` are the files and folders accepted there before: they are not judged again unless rules changed.
+        `known(path)` gives the files and folders accepted there before: they are judged again only if rules changed.
         `entering` is called before a folder is read.
         """
         scans: dict[bytes, Scan | None] = {}
@@ -153,7 +153,7 @@ class Walker:
         return scans
 
     def accepts(self, files: Iterable[bytes], folders: Iterable[bytes] = ()) -> set[bytes]:
-        """Those of the paths that count. A path whose folder has not been scanned and accepted does not."""
+        """The paths that count. A path does not count if its folder has not been scanned and accepted."""
         candidates = [(path, False) for path in files] + [(path, True) for path in folders]
         return self._judge(
             [
@@ -164,7 +164,7 @@ class Walker:
         )
 
     def explain(self, path: bytes) -> Judgement:
-        """Why a path counts or does not, as `accepts` judges it and every folder above it."""
+        """Explain why a path counts or does not: `accepts` judges it and every folder above it in the same way."""
         above = b""
         for name in path.split(b"/"):
             one = above + b"/" + name if above else name
@@ -195,7 +195,7 @@ class Walker:
             found = self._git_rule_read(path, place, is_folder=is_folder)
             rule = self._place_of(found) if found is not None else None
         else:
-            with contextlib.suppress(GitError):  # the verdict stands without its reason
+            with contextlib.suppress(GitError):  # the verdict holds without its reason
                 rule = repository.git.rule_of(path[len(repository.folder) + 1 :] if repository.folder else path)
         if not accepted:
             return Judgement(accepted, path, "ignored", rule)
@@ -208,7 +208,7 @@ class Walker:
         return os.path.join(self.root, file), rule.line, rule.pattern
 
     def forget_folder(self, path: bytes) -> None:
-        """A folder is gone or no longer accepted; those below it are told of one by one."""
+        """A folder is gone or no longer accepted. The caller reports each folder below it, too."""
         place = self._places.pop(path, None)
         self._reincluded.discard(path)
         if place is not None:
@@ -217,7 +217,7 @@ class Walker:
             self._repositories.pop(path).close()
 
     def rules_changed(self, folder: bytes) -> None:
-        """An ignore file in this folder, or one outside the tree that acts on it, was written."""
+        """An ignore file in this folder was written, or one outside the tree that affects it."""
         place = self._places.get(folder)
         if place is not None:
             for name, (_, rules) in place.ignore_files.items():
@@ -228,8 +228,9 @@ class Walker:
                 place.repository.outer_stamps = ()
 
     def landmarks(self) -> dict[bytes, set[bytes]]:
-        """Folders outside the tree whose changes change the rules (git's own, and those above the root), absolute,
-        each with the project's folders to scan again then.
+        """Folders outside the tree (git's own, and those above the root) that can change the rules; absolute paths.
+
+        Each has the project's folders to scan again after a change in it.
         """
         found: dict[bytes, set[bytes]] = {}
         for folder, place in self._places.items():
@@ -255,7 +256,7 @@ class Walker:
     def _read(
         self, path: bytes, statuses: dict[bytes, os.DirEntry[bytes]]
     ) -> tuple[Scan | None, set[bytes], set[bytes]]:
-        """Names and kinds of a folder's entries, and its place among the rules."""
+        """Read the names and kinds of a folder's entries, and update its place among the rules."""
         absolute = self._absolute(path)
         files: set[bytes] = set()
         folders: set[bytes] = set()
@@ -265,7 +266,7 @@ class Walker:
         scan = Scan()
         try:
             if path and not stat.S_ISDIR(os.lstat(absolute).st_mode):
-                return None, files, folders  # a link now: scandir would follow it
+                return None, files, folders  # it is a link now, which scandir would follow
             prefix = path + b"/" if path else b""
             with os.scandir(absolute) as entries:
                 for entry in entries:
@@ -295,7 +296,7 @@ class Walker:
         return scan, files, folders
 
     def _place(self, path: bytes, git_entry: int | None, found_rules: dict[bytes, int]) -> bool:
-        """Bring what is known of a folder's rules up to date; whether anything about them is new."""
+        """Update the rules known for a folder. Return whether any of them is new or has changed."""
         old = self._places.get(path)
         own_git = git_module.git_folder_of(self._absolute(path)) if git_entry is not None else None
         if old is not None and old.git_entry != git_entry and path in self._repositories:
@@ -324,12 +325,12 @@ class Walker:
                     rules = self._read_rules(path, name)
                 old.ignore_files[name] = (stamp, rules)
             if repository.folder == path:
-                repository.close()  # below its top git reads ignore files anew at each question
+                repository.close()  # git reads only ignore files below the top again for each question
             changed = True
         return changed
 
     def _repository_of(self, path: bytes, own_git: bytes | None) -> _Repository:
-        """Whose rules hold in a folder: its own repository, the one around it, or none (asked of an empty one)."""
+        """The repository whose rules apply in a folder: its own, the one around it, or none (git asks an empty one)."""
         current = self._repositories.get(path)
         absolute = self._absolute(path)
         if path and own_git is None:
@@ -351,7 +352,7 @@ class Walker:
                     if top != absolute and Git(self._binary, git_folder, top, top).ignores(
                         os.path.relpath(absolute, top)
                     ):
-                        repository.git = None  # a project that the repository around it ignores: it stands alone
+                        repository.git = None  # the outer repository ignores the project, so its rules do not apply
                 if repository.git is None:
                     empty = git_module.make_empty_repository(self._binary, os.path.join(self._scratch, "empty.git"))
                     repository.git = Git(self._binary, empty, absolute, absolute)
@@ -374,7 +375,10 @@ class Walker:
             top = above
 
     def _refresh(self, repository: _Repository) -> bool:
-        """Look at the files outside the tree that act on a repository: its index, exclude file, the user's."""
+        """Look for changes of the files outside the tree that affect a repository: index, exclude file, user's files.
+
+        Return whether verdicts may have changed.
+        """
         changed = False
         stamps = tuple(_stamp_at(path) for path in repository.outer_files())
         if stamps != repository.outer_stamps:
@@ -391,9 +395,9 @@ class Walker:
         return changed
 
     def _read_index(self, repository: _Repository, *, is_listed: bool) -> bool:
-        """Load the tracked paths; whether that changes the verdict about any path that a rule ignores.
+        """Load the tracked paths. Return whether this changes the verdict about any path that a rule ignores.
 
-        Where the folder is about to be judged anew anyway (not `is_listed`) that is not asked.
+        If the folder is judged again anyway (not `is_listed`), do not check this and return False.
         """
         assert repository.git is not None
         try:
@@ -402,7 +406,7 @@ class Walker:
             self.problems.add(f"git's index cannot be read: {error}")
             return False
         if repository.tracked.digest == git_module.digest_of(listing):
-            return False  # a commit, or a look at the status
+            return False  # the index was written by a commit or `git status`, with the same paths
         old, repository.tracked = repository.tracked, Tracked(listing)
         if not is_listed:
             return False
@@ -418,7 +422,7 @@ class Walker:
     # Judging
 
     def _judge(self, candidates: list[tuple[bytes, bool]]) -> set[bytes]:
-        """Those of (path, is it a folder) that count; the folders they lie in do."""
+        """The paths that count, of pairs (path, is a folder). The folders they lie in must count."""
         accepted: set[bytes] = set()
         questions: dict[_Repository, list[tuple[bytes, bool, bool]]] = {}
         has_own_rules = any(self._own_rules.values())
@@ -444,7 +448,7 @@ class Walker:
             else:
                 questions.setdefault(place.repository, []).append((path, is_folder, included))
         for repository, asked in questions.items():
-            # One that was replaced just now is not asked any more: its folders are scanned again soon.
+            # Do not ask a repository that has just been replaced: its folders are scanned again soon.
             if self._repositories.get(repository.folder) is repository:
                 self._ask(repository, asked, accepted)
         return accepted
@@ -479,7 +483,7 @@ class Walker:
             self._reincluded.discard(path)
 
     def _own_verdict(self, path: bytes, *, is_folder: bool) -> bool | None:
-        """What .ctxdignore and .ignore say: True takes in, False leaves out, None says nothing."""
+        """The verdict of .ctxdignore and .ignore: True takes the path in, False leaves it out, None says nothing."""
         found = self._own_rule(path, is_folder=is_folder)
         return None if found is None else found[1].includes
 
@@ -492,8 +496,9 @@ class Walker:
         return None
 
     def _ignored_by_reading(self, path: bytes, place: _Place, *, is_folder: bool) -> bool:
-        """Whether `.gitignore` files or the exclude file name this path, read by us: without git, and in a folder that
-        git ignores but an own rule takes in (git would call all in it ignored).
+        """True if our own reading of `.gitignore` files or the exclude file says that this path is ignored.
+
+        Used without git, and in a folder that git ignores but an own rule takes in: git would call all in it ignored.
         """
         found = self._git_rule_read(path, place, is_folder=is_folder)
         return found is not None and not found[1].includes
@@ -508,7 +513,7 @@ class Walker:
         return found
 
     def _nearest(self, path: bytes, name: bytes, top: bytes, *, is_folder: bool) -> tuple[bytes, Rule] | None:
-        """What the ignore files of one name say, from the path's own folder up to `top`: the file and its rule."""
+        """(file, rule): the first rule about a path in ignore files of one name, from its own folder up to `top`."""
         folder = path
         while folder != top:
             folder = folder.rpartition(b"/")[0]
@@ -534,7 +539,7 @@ class Walker:
         return rules
 
     def _drop_rules(self, folder: bytes, place: _Place) -> None:
-        """What the ignore files of a folder said counts no more."""
+        """Forget the rules of the ignore files of a folder."""
         for name, (_, rules) in place.ignore_files.items():
             if name in self._own_rules:
                 self._own_rules[name] -= 1
@@ -551,7 +556,7 @@ _UNREAD: tuple[int, IgnoreFile | None] = (0, None)
 
 
 class _Place:
-    """Whose rules hold for what lies in one folder."""
+    """The rules that apply to the entries of one folder."""
 
     __slots__ = ("git_entry", "ignore_files", "reincluded", "repository")
 
@@ -559,13 +564,13 @@ class _Place:
         self.repository = repository
         self.ignore_files: dict[bytes, tuple[int, IgnoreFile | None]] = {}
         self.git_entry: int | None = None
-        """Inode of `.git` in it, which may not be a repository (yet)."""
+        """Inode of its `.git`, which may not be a repository (yet)."""
         self.reincluded = False
-        """Whether git ignores it and an own rule took it in."""
+        """True if git ignores the folder and an own rule took it in."""
 
 
 class _Repository:
-    """One git repository, or none, and the project's folder where it begins (`b""` also where it begins above)."""
+    """One git repository, or none, and the project's folder where it begins (`b""` also if that is above the root)."""
 
     def __init__(self, folder: bytes, git_folder: bytes | None) -> None:
         self.folder = folder
@@ -573,7 +578,7 @@ class _Repository:
         self.git: Git | None = None
         self.tracked = Tracked()
         self.forced: set[bytes] = set()
-        """Paths accepted although a rule ignores them, because they are tracked."""
+        """Paths that a rule ignores, but that are accepted because they are tracked."""
         self.index_stamp = 0
         self.outer_stamps: tuple[int, ...] = ()
         self.outer_folders: list[bytes] = []

@@ -187,7 +187,7 @@ def newline_error(position: int) -> PatternError:
 
 
 def one_of(ranges: Ranges, position: int) -> Node:
-    """The node for one character of `ranges`, which a user wrote at `position`; never a newline. Raises PatternError."""
+    """The node for a character of `ranges`, which a user wrote at `position`; never a newline. Raises PatternError."""
     searchable = characters.without_newline(ranges)
     if not searchable:
         if ranges:
