@@ -1,1 +1,1 @@
-"""Where is a name defined and used, and how sure is that? Knows nothing of meaning, and of a language only its rules."""
+"""Where is a name defined and used, and how sure is that? Knows nothing of meaning, and of languages only the rules."""

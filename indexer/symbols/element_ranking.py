@@ -1,12 +1,15 @@
-"""Which elements the rest of the code refers to most: counted at indexing time, looked up by an overview.
+"""Ranks the elements that other code refers to most. Counted while indexing, looked up by an overview.
 
-A file *takes* a name that it imports, or names through an import, where the module may be the project's own; and one that it
-calls or uses as a type, which nothing in it defines, unless its language imports what it uses (`Rules.imports_by_name`). A
-content *offers* its definitions but methods and fields, which are named through an object, and variables that need no import. An element ranks by the files that
-take its name, divided by the contents that offer one of that name: `main` of a hundred programs wins nothing. Names are
-compared, not resolved, so two things of one name share what is taken of either. Files with the same bytes count once.
+A file *takes* a name that it imports, or names through an import, if the module may be the project's own. It also takes
+a name that it calls or uses as a type and does not define, unless its language imports every name
+(`Rules.imports_by_name`). A content *offers* its definitions, except methods and fields, which are named through an
+object, and variables that need no import.
 
-Invariant: an answer never shows more than an order from here; what is there, and where, comes from the outline of the file's bytes.
+An element ranks by the number of files that take its name, divided by the number of contents that offer the name: so
+`main` of a hundred programs wins nothing. Names are compared, not resolved: two elements with one name share the count.
+Files with the same bytes count once.
+
+Invariant: only the order of elements comes from here. Their names and places come from the outline of the file's bytes.
 """
 
 from __future__ import annotations
@@ -25,12 +28,15 @@ if TYPE_CHECKING:
     from ctxd.indexer.symbols.outline import Packed
 
 ELEMENTS_MAX = 10
-"""Of one content that are ranked: a header with a thousand functions leaves room for others."""
-_ROWS = 1_000  # of one read, and of one transaction: both stay short
+"""At most this many elements of one content are ranked: a header with a thousand functions leaves room for others."""
+_ROWS = 1_000  # rows of one read and of one transaction, so that both stay short
 
 
 def write_links(connection: Any, content_id: int, packed: Packed) -> None:
-    """Also ranks its elements by what their names are worth since the last ranking: an edit does not hide them until the next."""
+    """Write the links of a content and rank its elements by the last known shares of their names.
+
+    So an edit does not hide elements until the next full ranking.
+    """
     connection.execute(
         "INSERT INTO link VALUES (?, ?, ?, ?)", (content_id, packed.offered, packed.taken, packed.imported)
     )
@@ -48,7 +54,7 @@ def forget_links(connection: Any, content_id: int) -> None:
 
 
 def rank_elements(database: Database) -> None:
-    """Count all links anew. Called by the writing thread; takes seconds and some 50 MB for 70,000 files."""
+    """Count all links anew. Called by the writing thread. Takes seconds and some 50 MB for 70,000 files."""
     takers: Counter[int] = Counter()
     for _, blob in _links(database, "taken"):
         takers.update(unpack_marks(blob))
@@ -71,7 +77,7 @@ def rank_elements(database: Database) -> None:
 
 
 def key_elements(database: Database, contents: Collection[int], limit: int) -> list[tuple[int, int, float]]:
-    """The best of these contents: content, mark of the name and its share of files, best first."""
+    """The best elements of these contents, best first: content, mark of the name, share of files."""
     with database.reader() as connection:
         return connection.execute(
             """SELECT content_id, mark, share FROM key_element WHERE content_id IN (SELECT value FROM json_each(?))
@@ -81,7 +87,7 @@ def key_elements(database: Database, contents: Collection[int], limit: int) -> l
 
 
 def _modules(database: Database) -> set[int]:
-    """Marks of what a module of the project may begin with: any folder, any file without its extension, and nothing."""
+    """Marks of all possible first parts of the project's modules: all folders, all files without extension, and ""."""
     names = {b""}
     for (path,) in database.stream("SELECT DISTINCT path FROM file"):
         *folders, name = path.split(b"/")
@@ -91,7 +97,7 @@ def _modules(database: Database) -> set[int]:
 
 
 def _links(database: Database, column: str) -> Iterator[tuple[int, bytes]]:
-    """Of every content that a file holds, in the order of their ids."""
+    """One column of the links of every content that a file holds, in the order of content ids."""
     after = 0
     while True:
         with database.reader() as connection:
@@ -107,7 +113,7 @@ def _links(database: Database, column: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _replace(database: Database, rows: list[tuple[int, int, float]], after: int, last: int | None) -> None:
-    """The rows of contents after `after`, up to `last`, or of all of them."""
+    """Replace the rows of contents after `after`, up to `last`; of all later ones if it is None."""
     with database.transaction() as connection:
         if last is None:
             connection.execute("DELETE FROM key_element WHERE content_id > ?", (after,))

@@ -1,6 +1,6 @@
-"""The elements of one file: its definitions, and which of them encloses a line or a match.
+"""The elements of one file: its definitions, and the one that encloses a line or a match.
 
-Invariant: text and definitions are of the same bytes.
+Invariant: text and definitions come from the same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.symbols.outline import Definition
 
 TYPE_OF_KIND = {"key": "section"}
-"""Kinds that specification 003 has another word for."""
+"""Kinds that have another name in specification 003."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class FileElements:
     path: bytes
     data: bytes
     text: bytes | None
-    """Canonical; None where the file is binary."""
+    """Canonical; None if the file is binary."""
     language: str | None
     symbols: str
-    """"parsed"; "none": a language without symbols; "too_large", "failed"; "pending": there was no time to parse it."""
+    """"parsed"; "none" (a language without symbols); "too_large"; "failed"; or "pending" (no time to parse it)."""
     definitions: list[Definition] = field(default_factory=list)
     statements: list[tuple[int, int]] = field(default_factory=list)
     """First and last line of each import statement."""
 
     @cached_property
     def line_starts(self) -> list[int]:
-        """Offset of each line in the text, and the end of the last."""
+        """Offset of each line in the text, then the end of the last line."""
         if not self.text:
             return [0]
         lengths = map(len, self.text.removesuffix(b"\n").split(b"\n"))
@@ -45,12 +45,12 @@ class FileElements:
         return len(self.line_starts) - 1
 
     def lines(self, first: int, last: int) -> str:
-        """The lines from `first` to `last`, without the end of the last one."""
+        """The lines from `first` to `last`, without the last newline."""
         starts = self.line_starts
         return (self.text or b"")[starts[first - 1] : starts[last] - 1].decode()
 
     def around_line(self, line: int) -> int | None:
-        """Index of the innermost definition that encloses a line; of several within the line, the outermost."""
+        """Index of the innermost definition that encloses a line. Of several within that line, the outermost."""
         around = [
             (one.end_line - one.start_line, one.start_byte - one.end_byte, index)
             for index, one in enumerate(self.definitions)
@@ -68,7 +68,7 @@ class FileElements:
         return min(around)[1] if around else None
 
     def children(self, index: int) -> list[Definition]:
-        """Those defined directly inside; what belongs to a type without standing in it (`func (t *T) F()`) as well."""
+        """The definitions directly inside, and those that belong to a type from outside (`func (t *T) F()`)."""
         one = self.definitions[index]
         return [
             other
@@ -77,7 +77,7 @@ class FileElements:
         ]
 
     def parent(self, index: int) -> Definition | None:
-        """The definition around one, or the type it belongs to where that is defined in this file."""
+        """The definition around one, or the type that owns it if this file defines that type."""
         one = self.definitions[index]
         if one.parent >= 0:
             return self.definitions[one.parent]
@@ -87,11 +87,11 @@ class FileElements:
 
 
 def type_of(definition: Definition) -> str:
-    """Its kind in the words of specification 003."""
+    """The name of its kind in specification 003."""
     return TYPE_OF_KIND.get(definition.kind, definition.kind)
 
 
 def language_name(language: str) -> str:
-    """A language in the words of specification 003, which takes TSX for TypeScript."""
+    """The name of a language in specification 003, which counts TSX as TypeScript."""
     known = LANGUAGE_BY_NAME.get(language)
     return language if known is None else known.counts_as or language

@@ -1,7 +1,7 @@
-"""Headings and keys as definitions of a file's outline: what is worth finding by name.
+"""Makes an outline from the headings and keys of a file that are worth finding by name.
 
-Left out are fields of records (keys inside lists), as their names mean nothing without the record, and in large files the deeper
-levels: a lock file of 50,000 keys keeps those of its top.
+It leaves out fields of records (keys inside lists), because their names mean nothing without the record. In large files
+it leaves out the deeper levels: a lock file of 50,000 keys keeps its top level.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from ctxd.indexer.structure import Section
 
 DEFINITIONS_MAX = 2_000
-"""Of one file. Levels are taken from the top while they fit."""
+"""Definitions of one file. Levels are taken from the top while they fit."""
 _NAME_CHARACTERS_MAX = 200
 
 
 def outline_of(language: str, text: bytes) -> Outline:
-    """Outline of canonical text in a language of headings or keys."""
+    """The outline of canonical text in a language with headings or keys."""
     sections = scan(language, text).sections
     deepest = _deepest_level(sections)
     line_starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
     definitions: list[Definition] = []
-    index_of = [-1] * len(sections)  # of the innermost definition that a section is or lies in
+    index_of = [-1] * len(sections)  # index of the innermost definition that a section is, or lies in
     column, counted = 1, 0
     for index, section in enumerate(sections):
         parent = index_of[section.parent] if section.parent >= 0 else -1
@@ -77,7 +77,7 @@ def _deepest_level(sections: list[Section]) -> int:
 
 
 def _own_path(section: Section, sections: list[Section]) -> tuple[str, ...]:
-    """The parts of a dotted name, less those that a table shares with the table above."""
+    """The parts of a dotted name, without those that a table shares with the table above."""
     names = section.names
     if section.kind == "section" and section.parent >= 0:
         above = sections[section.parent].names

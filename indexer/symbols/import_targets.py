@@ -1,8 +1,8 @@
-"""Which definitions of a name an import means: what it calls a module is compared with the places of all of them.
+"""Finds the definitions of a name that an import means: compares the import's module with the places of all of them.
 
-A definition's *place* is its module (the components of its path) and then the elements around it. Where a package hands on what its
-modules define, the import names a part of the place only; then the definition nearest to what is named is meant. Invariant: what a type
-holds is never handed on without the type.
+A definition's *place* is its module (the names in its path) and then the elements around it. If a package hands on
+names from its modules, an import names only the start of the place; then the nearest definition is meant. Invariant: a
+member of a type is never handed on without the type.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from ctxd.indexer.languages.language import Package, Scoping
     from ctxd.indexer.symbols.manifests import Packages
 
-TAIL_MAX = 4  # components of a place that an import may leave out: a package hands on what its modules define
+TAIL_MAX = 4  # components of a place that an import may leave out, if packages hand on names of their modules
 _ALIAS_MARKS = ("@/", "~/", "@", "~")  # TypeScript's `paths`, bundlers' roots
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A definition of the name that is asked for."""
+    """A definition of the name in question."""
 
     path: bytes
     chain: tuple[str, ...]
     """Names of the elements around it, outermost first."""
     fqn: str
     inside: str
-    """What these elements are to it, as in `outline.Named`."""
+    """Kind of what holds it, as in `outline.Named`."""
     is_meant: bool = True
-    """Whether the query means it, not another of the same name."""
+    """True if the query means this one, and not only others of the same name."""
     package: Package | None = None
 
     @property
     def is_held(self) -> bool:
-        """Whether a type or function holds it: it is named through that."""
+        """True if a type or function holds it, so that it is named through that."""
         if not self.chain or self.inside in ("", "module"):
             return False
         scoping = scoping_of(self.path)
@@ -50,32 +50,32 @@ class Target:
 
 
 class ImportTargets:
-    """Of all definitions of one name."""
+    """Import targets for all definitions of one name."""
 
     def __init__(self, targets: Iterable[Target], packages: Packages) -> None:
         self.targets = list(targets)
         self._packages = packages
         self._placed = [(target, _module(target)) for target in self.targets]
         self._by_last: dict[str, list[tuple[Target, list[str]]]] = {}
-        """Each with its module, by what the last part of an import that means it may be."""
+        """Each target with its module, by every possible last part of an import that means it."""
         for target, module in self._placed:
             for part in {*module[-TAIL_MAX - 1 :], *[*module, *target.chain][-TAIL_MAX - 1 :]}:
                 self._by_last.setdefault(part, []).append((target, module))
         self._packages_of: dict[Scoping, set[Package]] = {}
-        """What manifests call the packages of targets, by what is common to a language."""
+        """Packages of targets as their manifests name them, by scoping (one for each language)."""
         for target in self.targets:
             if target.package is not None:
                 self._packages_of.setdefault(scoping_of(target.path), set()).add(target.package)
         self._known: dict[tuple[bytes | Scoping, str, tuple[str, ...], tuple[str, ...]], list[Target]] = {}
-        """What was found out before: a project imports the same modules again and again."""
+        """Earlier answers: a project imports the same modules again and again."""
         self._held: dict[tuple[bytes | Scoping, str], list[Target]] = {}
 
     def last_parts(self) -> set[str]:
-        """What the last part of a module that holds a target may be, as imports and paths write it."""
+        """All possible last parts of modules that hold a target, as imports and paths write them."""
         parts = set()
         for target in self.targets:
             if target.is_meant:
-                # What is included is a file, never a folder: `#include <linux/net.h>` has nothing of drivers/net/.
+                # An include names a file, never a folder: `#include <linux/net.h>` does not mean drivers/net/.
                 scoping = scoping_of(target.path)
                 tail = 1 if scoping.includes else TAIL_MAX
                 parts.update(target.chain[-1:], module_of(target.path)[-tail:])
@@ -91,9 +91,9 @@ class ImportTargets:
     def meant(
         self, importer: bytes, module: str, chain: tuple[str, ...] = (), inline: tuple[str, ...] = ()
     ) -> list[Target]:
-        """The targets inside `chain` of what `importer` calls `module`, those nearest to it; none where it is another's module.
+        """The nearest targets inside `chain` of the module that `importer` calls `module`. Empty if it is another one.
 
-        `inline` are the modules written out in the importing file around the import.
+        `inline` are the inline modules around the import in its file.
         """
         key = _asking(importer, module), module, chain, inline
         known = self._known.get(key)
@@ -103,7 +103,7 @@ class ImportTargets:
         return known
 
     def held_in(self, importer: bytes, module: str) -> list[Target]:
-        """The targets that types hold which `importer` finds in what it calls `module`: of each type those nearest to it."""
+        """Targets that are members of types in the module that `importer` calls `module`; for each type the nearest."""
         key = _asking(importer, module), module
         if key not in self._held:
             nearest: dict[tuple[str, ...], tuple[int, list[Target]]] = {}
@@ -117,9 +117,9 @@ class ImportTargets:
         return self._held[key]
 
     def _candidates(self, parts: list[str]) -> list[tuple[Target, list[str]]]:
-        """Targets, each with its module, that a module of these parts may hold.
+        """Targets, each with its module, that a module with these parts may hold.
 
-        One that is only dots, or the root of all, has no last part: it is the folder itself.
+        A module that is only dots, or the root, has no parts: then these are all targets.
         """
         return self._by_last.get(parts[-1], []) if parts else self._placed
 
@@ -139,7 +139,7 @@ class ImportTargets:
         return found
 
     def _start(self, importer: bytes, module: str, inline: tuple[str, ...]) -> Start | None:
-        """Where a module's name leads; None for what lies outside of the project."""
+        """The place that a module's name leads to; None if it is outside the project."""
         scoping = scoping_of(importer)
         by_spelling = _by_spelling(importer, module)
         if scoping.leads is None:
@@ -150,7 +150,7 @@ class ImportTargets:
 
 
 def _asking(importer: bytes, module: str) -> bytes | Scoping:
-    """Who means the same by a module's name: all files of a language, unless it is named from where the file lies."""
+    """Key for files that mean the same by a module's name: the language, or the file itself for a relative name."""
     scoping = scoping_of(importer)
     return importer if scoping.paths is not None or module.startswith(".") else scoping
 
@@ -163,7 +163,9 @@ def _module(target: Target) -> list[str]:
 def _left_out(
     target: Target, own: list[str], parts: list[str], base: list[str] | None, module: str, chain: tuple[str, ...]
 ) -> int | None:
-    """How many components of a target's place an import leaves out at its end: 0 where it names it whole, None where it means another."""
+    """Number of components that an import leaves out at the end of a target's place: 0 if it names the whole place,
+    None if it means another.
+    """
     place = own
     whole = parts if base is None else [*base, *parts]
     if chain:
@@ -185,19 +187,19 @@ def _left_out(
     for tail in range(min(TAIL_MAX, len(place) - 1) + 1):
         end = len(place) - tail
         size = min(len(whole), end)
-        # Whole, or what of it lies in the project: `github.com/owner/project/folder` is `folder` at its top.
+        # The whole name, or its part in the project: `github.com/owner/project/folder` is `folder` at the top.
         if place[end - size : end] == whole[-size:] and (size == len(whole) or (size == end and _names_a_root(module))):
             return tail
     return None
 
 
 def _names_a_root(module: str) -> bool:
-    """Whether the first part of a module's name is a host's: what follows is a repository, then folders of it."""
+    """True if the first part of a module's name is a host. A repository and its folders follow."""
     return "." in module.split("/", 1)[0] and "/" in module
 
 
 def _by_spelling(importer: bytes, module: str) -> Start:
-    """Where a module's name leads by its spelling alone."""
+    """The place that a module's name leads to, from its spelling alone."""
     folder = [part for part in os.path.dirname(importer).split(b"/") if part]
     if module.startswith(("./", "../")) or module in (".", ".."):
         parts = module.split("/")
@@ -206,7 +208,7 @@ def _by_spelling(importer: bytes, module: str) -> Start:
                 folder.pop()
         named = module_parts("/".join(parts))
         return Start(named[:-1] if named[-1:] == ["index"] else named, names_of(b"/".join(folder)))
-    if module.startswith("."):  # Python's: one dot is the own package, each more one up
+    if module.startswith("."):  # Python: one dot is the own package, each further dot one package up
         dots = len(module) - len(module.lstrip("."))
         above = folder[: len(folder) - dots + 1] if dots - 1 <= len(folder) else []
         return Start(module_parts(module), names_of(b"/".join(above)))

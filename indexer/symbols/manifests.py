@@ -1,7 +1,7 @@
-"""By which name other files import the package that a file lies in, where a manifest beside the sources says so: `go.mod`, `Cargo.toml`.
+"""Finds the name by which other files import a file's package, from manifests: `go.mod`, `Cargo.toml`.
 
-Read at query time: the nearest manifest above a definition is one small file. No manifest, no package: names are then compared
-with folders alone.
+Manifests are read at query time: the nearest one above a definition is one small file. Without a manifest there is no
+package, and names are compared only with folders.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ctxd.indexer.symbols.module_names import module_of, path_names
 if TYPE_CHECKING:
     from ctxd.indexer.languages.language import Manifest, Package
 
-_MANIFEST_BYTES_MAX = 256 << 10  # the largest written have a tenth
+_MANIFEST_BYTES_MAX = 256 << 10  # ten times the largest that people write
 
 
 class Packages:
-    """Of one project; remembers what it has read, and is made anew for each question."""
+    """The packages of one project. Remembers the files it has read; made anew for each question."""
 
     def __init__(self, root: bytes) -> None:
         self.root = root
@@ -33,17 +33,17 @@ class Packages:
         return None if manifest is None else self._above(os.path.dirname(path), manifest)
 
     def names(self, path: bytes) -> list[str]:
-        """What a name may be qualified with for lying in a file: the names of its path and the package that it says it is of."""
+        """Names that may qualify a name defined in a file: the names in its path and its package."""
         if (clause := scoping_of(path).clause) is not None:
             declared = self.declared(path)
             folders = module_of(path)
-            # The tests beside a package may be one of their own.
+            # Tests beside a package may have a package of their own.
             return [*folders[:-1], declared] if declared.endswith(clause.test_package_ends) else [*folders, declared]
         package = self.of(path)
         return [*([package.name] if package is not None else ()), *path_names(path)]
 
     def declared(self, path: bytes) -> str:
-        """The package that a file says it is of; "" where it says nothing."""
+        """The package that a file names as its own; "" if it names none."""
         if path not in self._declared:
             clause = scoping_of(path).clause
             found = None if clause is None else clause.pattern.search(self._text(path))
@@ -63,7 +63,7 @@ class Packages:
             return b""
 
     def _above(self, folder: bytes, manifest: Manifest) -> Package | None:
-        """Of the nearest manifest that names a package, from a folder upwards."""
+        """The package of the nearest manifest that names one, from a folder upwards."""
         key = folder, manifest.file_name
         if key not in self._known:
             found = manifest.read(self._manifest(os.path.join(folder, manifest.file_name)), folder)

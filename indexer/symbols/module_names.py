@@ -1,4 +1,4 @@
-"""What a file's module is called: the names in its path, as its language counts them."""
+"""The names of a file's module: the names in its path, as its language counts them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _FOLDER_FILES = frozenset(stem for language in languages.LANGUAGES for stem in l
 
 
 def path_names(path: bytes) -> list[str]:
-    """The names in a path without its extension: `["src", "cart", "test"]` of `src/cart.test.ts`."""
+    """The names in a path without its extension: `["src", "cart", "test"]` for `src/cart.test.ts`."""
     folder, _, name = path.rpartition(b"/")
     return names_of(os.path.join(folder, os.path.splitext(name)[0]))
 
 
 def module_of(path: bytes) -> list[str]:
-    """The names of a file's module: those of its path, a folder's own file standing for the folder."""
+    """The names of a file's module: those in its path. A file that stands for its folder has the folder's names."""
     scoping = scoping_of(path)
     if scoping.clause is not None:
         return names_of(os.path.dirname(path))

@@ -1,4 +1,4 @@
-"""Names as FTS5 stores and looks them up: whoever writes the symbol index and whoever asks it must split alike.
+"""Names as FTS5 stores and finds them: code that writes the symbol index and code that reads it must split them alike.
 
 Invariant: one name is one token.
 """
@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# More than FTS5 parts at, as its Unicode is older than Python's. The blobs tell names apart that become one token.
+# Matches more than FTS5's separators, whose Unicode is older than Python's. Names that become the same token differ in
+# the blobs.
 _PARTS_TOKENS = re.compile(r"[^\w!-~]")
 
 
 def name_tokens(names: Iterable[str]) -> str:
-    """Names as one FTS5 text, a token each: a space (`operator new`, a heading) or what else FTS5 parts tokens at must not split one."""
+    """Names as one FTS5 text, one token each. Spaces (`operator new`, a heading) and other separators are replaced, so
+    that FTS5 does not split a name.
+    """
     return " ".join(name if name.isidentifier() else _PARTS_TOKENS.sub("␣", name) for name in names)

@@ -1,33 +1,37 @@
-"""What is known of one file's symbols, and its packed form: three blobs per content, made to answer for one name without the others.
+"""The symbols of one file and their packed form: three blobs per content, made so that one name can be read alone.
 
-Invariant: what was packed is unpacked equal; a blob of another version is refused, never misread.
+Invariant: unpacking gives what was packed; a blob of another version is refused, never misread.
 
-All numbers are little-endian:
+All numbers are little-endian, except where the machine's byte order is named:
 
-    definitions     u8 version | u8 bytes of a number, 2 or 4 | u32 definitions | u32 bytes of names | u32 bytes of owners
-                    | names | kinds | lines | columns | parents | owners | rest
-                    names      a NUL before, between and after them: a name is found as bytes, without reading the others; so are owners,
-                               which are left out where no definition has one
+    definitions     u8 version | u8 bytes of a number, 2 or 4 | u32 definitions | u32 bytes of names
+                    | u32 bytes of owners | names | kinds | lines | columns | parents | owners | rest
+                    names      a NUL before, between and after them, so that a name is found as bytes without
+                               reading the others. Owners alike; left out if no definition has one
                     kinds      a byte each, the index in KINDS
-                    lines, columns, parents    numbers of the machine's byte order; a parent is one more than its index, 0 for none
-                    rest       what showing an element needs besides: deflated JSON, columns of all definitions
+                    lines, columns, parents
+                               numbers in the machine's byte order; a parent is its index plus one, 0 for none
+                    rest       the other fields, to show an element: deflated JSON, columns of all definitions
 
-    imports         u8 version | deflated JSON, the columns of all imports and the lines of their statements; empty where there are none.
+    imports         u8 version | deflated JSON: the columns of all imports and the lines of their statements.
+                    Empty if there are none
 
-    references      u8 version | u8 salt | u32 references | u32 names | u32 long ones | marks | lengths | rests | positions
-                    marks      a u32 of the machine's byte order for each referenced name, ascending: the CRC-32 of the name or, where two names would share
-                               it, a BLAKE2 of four bytes with the first salt that tells all names apart. The names themselves stand in the source, and in the index that
-                               leads here; a name that the blob does not hold is found in it once in four million times.
-                    lengths    for each name the bytes of its positions, one byte; 255 where there are as many or more
-                    rests      for each of the latter a u32: how many more than 255
-                    positions  name after name; for each use varint(line step * 16 + role) and varint(column). The step of the first
-                               use is its line.
+    references      u8 version | u8 salt | u32 references | u32 names | u32 long names
+                    | marks | lengths | rests | positions
+                    marks      a u32 in the machine's byte order for each referenced name, ascending: the CRC-32 of
+                               the name. If two names would share one, a BLAKE2 of four bytes with the first salt
+                               that tells all names apart. The names themselves are in the source and in the index
+                               that leads here. A name that is not in the blob is found once in four million times
+                    lengths    one byte for each name: the bytes of its positions, 255 if they are 255 or more
+                    rests      a u32 for each of the long names: how many bytes more than 255
+                    positions  name after name; for each use varint(line step * 16 + role) and varint(column). The
+                               step of the first use is its line
 
-Nothing of the references is deflated: it would save a quarter and cost ten times the time of reading one name.
+The references are not deflated: that would save a quarter, but reading one name would take ten times as long.
 
-Three more blobs, marks alone (a u32 of the machine's byte order each, the CRC-32 of a name), tell what a content offers to other
-files, what it takes from them, and what it imports (pairs: module, name); element_ranking.py counts them over all contents.
-Names would be ten times the bytes.
+Three more blobs hold only marks (each a u32 in the machine's byte order, the CRC-32 of a name): the names that a
+content offers to other files, the names it takes from them, and the names it imports (pairs: module, name).
+element_ranking.py counts them over all contents. The names themselves would take ten times the bytes.
 """
 
 from __future__ import annotations
@@ -53,13 +57,15 @@ _MODULE_SEPARATORS = re.compile(r"[./\\:]+")
 _QUOTED_FILE = re.compile(r"\.(?:[cm]?[jt]sx?|h|hh|hpp|hxx|h\+\+|inc|php|rb|sh|lua|dart)$")
 ROLES = ("call", "type", "import", "write", "read")
 MEMBER = 8
-"""Added to a role's index where the name is a member of something named before it: after `.`, `->` or `::`."""
+"""Added to a role's index if the name is a member: it follows another name and `.`, `->` or `::`."""
 _ROLE_BITS = 4
 _ROLE_MASK = (1 << _ROLE_BITS) - 1
 
 
 class Definition(NamedTuple):
-    """Lines and columns are 1-based, columns in characters; `line` and `column` are the name's own, the span the element's."""
+    """Lines and columns are 1-based; columns count characters. `line` and `column` belong to the name, the span to the
+    element.
+    """
 
     name: str
     kind: str
@@ -72,13 +78,13 @@ class Definition(NamedTuple):
     parent: int
     """Index in `Outline.definitions`, -1 at the top."""
     owner: str
-    """The type it belongs to where that does not enclose it: `Foo` of `func (f *Foo) Bar()`, `Foo::bar() {}`, `impl Foo`."""
+    """The type that owns it but does not enclose it: `Foo` for `func (f *Foo) Bar()`, `Foo::bar() {}`, `impl Foo`."""
     parameters: tuple[str, ...]
     modifiers: tuple[str, ...]
     doc: str
     """First line of its documentation."""
     complexity: int
-    """Ways through a function: one, and one more for each branch; 0 for what is no function."""
+    """Ways through a function: one, and one more for each branch; 0 for anything else."""
 
 
 class Reference(NamedTuple):
@@ -102,16 +108,17 @@ class Outline:
     """In order of their start; a parent stands before its children."""
     imports: list[Import]
     uses: dict[str, list[tuple[int, int, int]]]
-    """Where each name is referenced, in text order: line, column, index in ROLES and maybe MEMBER. Grouped, as 100,000 objects a megabyte would cost more than parsing."""
+    """The uses of each name in text order: line, column, index in ROLES (plus MEMBER). Plain tuples by name, because
+    100,000 Reference objects a megabyte would cost more than parsing."""
     statements: list[tuple[int, int]] = field(default_factory=list)
     """First and last line of each import statement."""
     imports_by_name: bool = False
-    """As the language's rules have it."""
+    """As in the language's rules."""
     taken: frozenset[str] = frozenset()
-    """Names that it calls or uses as types and that no definition, parameter or variable of its own explains."""
+    """Names that it calls or uses as types, without a definition, parameter or variable of its own for them."""
     imported: frozenset[tuple[str, str]] = frozenset()
-    """Names that it imports or names through what it imports, each after the part of the module's name that tells whether the
-    module may be the project's own; "" for one found by its place (`./x`)."""
+    """Pairs of a module part and a name that it imports, or uses through an import. The part of the module's name shows
+    whether the module may be the project's own; "" for a module found by its place (`./x`)."""
 
     @property
     def references(self) -> list[Reference]:
@@ -129,14 +136,15 @@ PACKED_VERSION = 4
 KINDS = (
     "function", "method", "class", "interface", "struct", "enum", "trait", "module", "constant", "variable", "type", "section", "key",
 )  # fmt: skip
-"""Of definitions. Where several patterns of a query match one name, its kind is the first of these."""
+"""Kinds of definitions. If several patterns of a query match one name, its kind is the first of these."""
 
 VARIABLES = frozenset(("constant", "variable"))
 FUNCTIONS = frozenset(("function", "method"))
 TYPES = frozenset(("class", "interface", "struct", "enum", "trait", "module", "type"))
 _OFFERED_KINDS = TYPES | VARIABLES | {"function"}
-"""What other files name by itself. A method is named through an object of which nothing is known here: `append` is a list's.
-Variables only where they must be imported: elsewhere `struct device *device` of many files would count for a variable of one.
+"""Kinds that other files can name alone. A method is named through an object of unknown type: `append` is a list's.
+Variables count only in languages where they must be imported: otherwise `struct device *device` in many files would
+count for a variable `device` of one file.
 """
 
 _DEFINITIONS_HEADER = struct.Struct("<BBIII")
@@ -157,7 +165,7 @@ class Packed:
     defined_names: list[str]
     referenced_names: list[str]
     imported_names: list[str]
-    """What imports bring in: names, aliases, and the last parts of modules. All three without duplicates, sorted."""
+    """Names that imports bring in: names, aliases and last parts of modules. All three lists are sorted and unique."""
     offered: bytes
     taken: bytes
     imported: bytes
@@ -182,18 +190,18 @@ def pack(outline: Outline) -> Packed:
 
 
 def is_offered(definition: Definition, definitions: list[Definition]) -> bool:
-    """Whether other files may name this one of a file's definitions by itself."""
+    """True if other files may name this definition alone, without an object."""
     if definition.kind not in _OFFERED_KINDS:
         return False
     if definition.parent < 0:
         return not definition.owner or definition.kind in TYPES
-    # A field is no more than a method is; a type inside a type may be imported, one inside a function may not.
+    # Fields are not, as methods are not. A type inside a type may be imported; one inside a function may not.
     around = definitions[definition.parent].kind
     return around == "module" or (definition.kind in TYPES and around not in FUNCTIONS)
 
 
 def mark_of(name: str) -> int:
-    """The CRC-32 of a name: stands for it where names are only compared."""
+    """The CRC-32 of a name, which stands for the name in comparisons."""
     return _mark(name, 0)
 
 
@@ -206,22 +214,25 @@ def unpack_marks(blob: bytes) -> array[int]:
 
 
 def last_part(module: str) -> str:
-    """The last name in what an import calls a module: `response` of `django.http.response`, `./response.js` and `http/response`."""
+    """The last name of a module in an import: `response` for `django.http.response`, `./response.js`, `a/response`."""
     return next(reversed(module_parts(module)), "")
 
 
 def module_parts(module: str) -> list[str]:
-    """The names in what an import calls a module, without the extension of a file."""
+    """The names of a module in an import, without a file's extension."""
     return [part for part in _MODULE_SEPARATORS.split(without_extension(module)) if part]
 
 
 def without_extension(module: str) -> str:
-    """`./response` of `./response.js`; `a.b` as it is."""
+    """`./response` for `./response.js`; `a.b` stays as it is."""
     return module[: module.rfind(".")] if _QUOTED_FILE.search(module) else module
 
 
 def reference_positions(blob: bytes, name: str) -> list[tuple[int, int, int]]:
-    """Line, column and role (as in `Outline.uses`) of every use of a name, in text order; about 10 microseconds for a name of few uses."""
+    """Line, column and role (as in `Outline.uses`) of every use of a name, in text order.
+
+    Takes about 10 microseconds for a name with few uses.
+    """
     salt, _, count, longs = _references_header(blob)
     marks_start = _REFERENCES_HEADER.size
     lengths_start = marks_start + _MARK_BYTES * count
@@ -247,7 +258,7 @@ def reference_count(blob: bytes) -> int:
 
 
 def is_readable(blob: bytes) -> bool:
-    """Whether definitions were packed in today's form."""
+    """True if definitions were packed in the current version."""
     return blob[:1] == bytes((PACKED_VERSION,))
 
 
@@ -256,7 +267,7 @@ def definition_count(blob: bytes) -> int:
 
 
 def first_definition_line(blob: bytes) -> int | None:
-    """The line of the first definition's name, without making any; None where there is none."""
+    """The line of the first definition's name, without unpacking; None if there is no definition."""
     return _Definitions(blob).lines[0] if definition_count(blob) else None
 
 
@@ -278,7 +289,7 @@ def unpack_definitions(blob: bytes) -> list[Definition]:
 
 
 class Named(NamedTuple):
-    """Where a definition of a name stands, and inside what."""
+    """The place of a definition, and what holds it."""
 
     line: int
     column: int
@@ -286,13 +297,13 @@ class Named(NamedTuple):
     chain: list[str]
     """Names of the elements around it, outermost first."""
     inside: str
-    """The kind of what holds it: "struct" for a type that does not enclose it, "" at the top, "object" for a function that is a key of
-    an object without a name.
+    """Kind of the element that holds it: "" at the top; "struct" for a type that does not enclose it; "object" for a
+    function that is a key of an object without a name.
     """
 
 
 def definitions_named(blob: bytes, name: str) -> list[Named]:
-    """The definitions of one name, without making the others; some microseconds where it is not nested."""
+    """The definitions of one name, without unpacking the others. Takes some microseconds if it is not nested."""
     if not blob:
         return []
     packed = _Definitions(blob)
@@ -319,12 +330,12 @@ def definitions_named(blob: bytes, name: str) -> list[Named]:
 
 
 def count_named(blob: bytes, name: str) -> int:
-    """How many definitions of one name there are."""
+    """The number of definitions of one name."""
     return sum(1 for _ in _Definitions(blob).named(name)) if blob else 0
 
 
 def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
-    """Line, name and kind of all definitions, without making them."""
+    """Line, name and kind of all definitions, without unpacking the rest."""
     if not definition_count(blob):
         return []
     packed = _Definitions(blob)
@@ -332,7 +343,7 @@ def definition_places(blob: bytes) -> list[tuple[int, str, str]]:
 
 
 def owner_parts(owner: str) -> list[str]:
-    """From the inside out: `A::B` is ["B", "A"]."""
+    """The parts of an owner, innermost first: ["B", "A"] for `A::B`."""
     return [part for part in _OWNER_PARTS.split(owner) if part][::-1]
 
 
@@ -374,7 +385,7 @@ def _pack_definitions(definitions: list[Definition]) -> bytes:
 
 
 class _Definitions:
-    """The packed definitions of a file, part by part."""
+    """The packed definitions of a file, read part by part."""
 
     def __init__(self, blob: bytes) -> None:
         version, bytes_each, self.count, names_bytes, self._owners_bytes = _DEFINITIONS_HEADER.unpack_from(blob)
@@ -406,7 +417,7 @@ class _Definitions:
 
     @cached_property
     def owners(self) -> list[str]:
-        """Empty where no definition has one."""
+        """The owner of each definition; empty if no definition has one."""
         return _parted(self._blob[self._owners_start : self._owners_start + self._owners_bytes])
 
     def rest(self) -> list[list]:
@@ -414,7 +425,7 @@ class _Definitions:
 
 
 def _joined(names: Sequence[str]) -> bytes:
-    """A NUL before, between and after them; one in a name, as a JSON key may have, becomes a replacement character."""
+    """Names with a NUL before, between and after them. A NUL in a name (a JSON key may have one) is replaced."""
     joined = "\0".join(names)
     if joined.count("\0") >= len(names):
         joined = "\0".join(name.replace("\0", "\N{REPLACEMENT CHARACTER}") for name in names)
@@ -475,14 +486,14 @@ def _marked(names: Collection[str]) -> tuple[int, list[tuple[int, str]]]:
         marks = {_mark(name, salt): name for name in names}
         if len(marks) == len(names):
             return salt, sorted(marks.items())
-    raise AssertionError("no salt tells the names apart")  # 255 times one chance in thousands
+    raise AssertionError("no salt tells the names apart")  # a chance of one in thousands, 255 times in a row
 
 
 def _mark(name: str, salt: int) -> int:
     data = name.encode("utf-8", "surrogatepass")
     if not salt:
         return zlib.crc32(data)
-    # No salted CRC: it is linear, names that share one share them all.
+    # Not a salted CRC: a CRC is linear, so two names that share one share all salted ones.
     return int.from_bytes(hashlib.blake2b(data, digest_size=_MARK_BYTES, salt=bytes((salt,))).digest())
 
 
@@ -505,7 +516,7 @@ def _positions(blob: bytes, start: int, end: int) -> list[tuple[int, int, int]]:
 
 
 def _long_varint(blob: bytes, first: int, at: int) -> tuple[int, int]:
-    """A varint whose first byte says that more follow; `at` is after it."""
+    """Read the rest of a varint whose first byte says that more follow; `at` is the offset after that byte."""
     number, shift = first & 127, 7
     while True:
         byte = blob[at]
@@ -529,7 +540,7 @@ def _check(version: int) -> None:
 
 def _deflated(columns: list) -> bytes:
     text = json.dumps(columns, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    # zlib clears 256 KiB for a full window: 45 microseconds for what takes 4.
+    # zlib clears 256 KiB for a full window, which takes 45 microseconds; a small window takes 4.
     window_bits = min(max(9, len(text).bit_length()), zlib.MAX_WBITS)
     deflate = zlib.compressobj(1, zlib.DEFLATED, window_bits, 5 if window_bits <= _SMALL_BITS else zlib.DEF_MEM_LEVEL)
     return deflate.compress(text) + deflate.flush()

@@ -1,6 +1,6 @@
-"""What a folder holds, from the file table alone: folders with their counts, languages, the file that introduces it.
+"""Describes a folder from the file table: its folders with counts, its languages, its README.
 
-Invariant: nothing is read of a file whose lines were counted when it was indexed.
+Invariant: a file whose lines were counted when it was indexed is not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctxd.indexer.files.file_table import File
 
 _READ_FILES_MAX = 200
-"""Of the files not indexed yet so many are read to count their lines: after a first pass there are hardly more."""
+"""At most this many files that are not indexed yet are read to count their lines. After a first pass few are left."""
 _READMES = (b"readme.md", b"readme.rst", b"readme.txt", b"readme", b"readme.adoc", b"readme.markdown", b"readme.org")
 
 
@@ -34,12 +34,12 @@ class OverviewEntry:
 
 
 class Overview:
-    """Of the files below `folder` (`b""` for all), with entries `depth` levels deep."""
+    """An overview of the files below `folder` (`b""` for all), with entries `depth` levels deep."""
 
     def __init__(self, root: bytes, folder: bytes, files: Iterable[File], depth: int) -> None:
         self.files = self.lines = 0
         self.uncounted = 0
-        """Files whose lines nobody has counted yet."""
+        """Number of files whose lines are not counted yet."""
         self.languages: dict[str, list[int]] = {}
         """Files and lines by language."""
         self.tree = OverviewEntry(folder, is_file=False)
@@ -72,7 +72,7 @@ class Overview:
                 entry = child
 
     def by_importance(self) -> list[tuple[OverviewEntry, OverviewEntry]]:
-        """Each entry with its parent: the first level first, in each level folders before files, and large ones first."""
+        """Each entry with its parent, level by level; in each level folders come first, and larger before smaller."""
         found: list[tuple[OverviewEntry, OverviewEntry]] = []
         level = [self.tree]
         while level:

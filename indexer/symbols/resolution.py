@@ -1,8 +1,9 @@
-"""Whether a use of a name means a certain definition, as far as imports tell: the grades of a symbol's occurrences.
+"""Grades the uses of a name: how surely imports show that a use means a certain definition.
 
-No types are inferred: `x.get` is graded by what `x` was imported as, not by what it holds. Invariant: a grade above "name-only" says
-that the file binds the name, or what stands before it, to the definition's own module by an import, or lies in that module where
-the name alone, or what stands before it, means the definition (visibility.py). Which definition an import means is told by its place (import_targets.py).
+No types are inferred: `x.get` is graded by the import of `x`, not by its value. Invariant: a grade above "name-only"
+has one of two reasons. Either an import binds the name, or the name before it, to the definition's own module. Or the
+file lies in that module, and the name, or the name before it, means the definition there (visibility.py).
+import_targets.py finds the definition that an import means.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ _Value = TypeVar("_Value")
 
 
 class _Binding(NamedTuple):
-    """What an import makes of a name in its file."""
+    """A name that an import binds in its file, and the definition it means."""
 
     name: str
-    """As it is written there."""
+    """The name as the file writes it."""
     target: Target
     line: int
 
@@ -58,7 +59,7 @@ class Resolver:
     """Grades the uses of one name, for the definitions that a query means."""
 
     def __init__(self, name: str, definitions: Iterable[Target], packages: Packages) -> None:
-        """`definitions` are all of the name, those that the query means and their rivals."""
+        """`definitions` are all with this name: those that the query means and the others."""
         self.name = name
         self.packages = packages
         self.places = ImportTargets(definitions, packages)
@@ -70,12 +71,12 @@ class Resolver:
         self.folders = frozenset(
             os.path.dirname(target.path) for target in self.targets if scoping_of(target.path).is_folder_module
         )
-        """Folders all files of which see a target without importing it."""
+        """Folders in which all files see a target without an import."""
         self._headers: dict[str, bool] = {}
         self.only_fqn = self.targets[0].fqn if len({target.fqn for target in self.targets}) == 1 else None
 
     def in_folder(self, path: bytes) -> list[Target]:
-        """Those that a file sees without an import, as they lie in its folder."""
+        """The targets that a file sees without an import because they lie in its folder."""
         folder = os.path.dirname(path)
         if folder not in self.folders or not (scoping := scoping_of(path)).is_folder_module:
             return []
@@ -87,11 +88,11 @@ class Resolver:
         return near
 
     def asked_imports(self) -> set[str]:
-        """Names one of which a file imports that can be resolved: the name itself, modules and elements that hold a target."""
+        """Imports resolve in a file only if it imports one of these: the name, or a module or element with a target."""
         return {self.name, *self.places.last_parts()}
 
     def asked_paths(self) -> set[str]:
-        """Names one of which stands in a file that names a target by its path, without importing any of it."""
+        """A file that names a target by its path, without an import, holds one of these names."""
         found = set()
         for target in self.targets:
             if scoping_of(target.path).paths is not None:
@@ -101,7 +102,7 @@ class Resolver:
         return found
 
     def may_include(self, module: str) -> bool:
-        """Whether a header of this name may hold a target; a project includes the same few again and again."""
+        """True if a header of this name may hold a target. Remembered: a project includes the same few many times."""
         known = self._headers.get(module)
         if known is None:
             known = self._headers[module] = self.places.may_hold(last_part(module))
@@ -115,9 +116,9 @@ class Resolver:
         references: bytes,
         scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
     ) -> Iterator[tuple[str, str | None, tuple[int, int, int]]]:
-        """`(grade, fully qualified name, use)` of every use of the name in one file; and of its alias there, where it has one.
+        """`(grade, fully qualified name, use)` for every use of the name, and of its aliases, in one file.
 
-        `scopes_of` says what is visible where of a name and its uses.
+        `scopes_of` gives the FileScopes for a name and its uses.
         """
         file = _File(self, path, imports, references, scopes_of(self.name, uses))
         if file.sees_none and not any(role & ~MEMBER == _IMPORT for _, _, role in uses):
@@ -136,7 +137,7 @@ class Resolver:
 
 
 class _File:
-    """One file that uses the name: what its imports make of it."""
+    """One file that uses the name, with the meaning that its imports give to it."""
 
     def __init__(
         self, resolver: Resolver, path: bytes, imports: list[Import], references: bytes, scopes: FileScopes
@@ -151,18 +152,18 @@ class _File:
         self.module = self.here or resolver.in_folder(path)
         """Targets in the file's own module."""
         self.bound: list[_Binding] = []
-        """The name itself, or another for it."""
+        """Bindings of the name itself, or of an alias for it."""
         self.holders: list[_Binding] = []
-        """Modules and types before whose member's name they stand."""
+        """Bindings of modules and types that may stand before the name."""
         self.wildcards: list[_Binding] = []
         self.types: dict[str, list[Target]] = {}
-        """By the types that hold them, as the file writes these."""
+        """Targets by the type that holds them, as the file writes it."""
         self.scoping = scoping_of(path)
         including = self.scoping.includes
         for one in imports:
             if not including or resolver.may_include(one.module):
                 self._bind(one, resolver.elements)
-        # A type inside a type goes by its bare name in its own file only.
+        # The bare name of a type inside a type works only in its own file.
         near_types = [one for one in self.module if one.is_held and (self.here or len(one.chain) == 1)]
         for target in near_types:
             self.types.setdefault(target.chain[-1], []).append(target)
@@ -170,9 +171,9 @@ class _File:
         self.sees_none = not (
             self.module or self.bound or self.holders or self.wildcards or self.types or self.scoping.paths is not None
         )
-        """Whether no use, but in an import, can be of a target for more than its name: so it is in most files that use a common one."""
+        """True if no use, except in an import, can get more than "name-only": so in most files with a common name."""
 
-    # What follows is for a file that sees some: most see none, and are asked nothing more.
+    # The rest is only for files that see a target. Most files see none and stop above.
 
     @cached_property
     def _imports_at(self) -> dict[int, list[Import]]:
@@ -192,7 +193,7 @@ class _File:
 
     @cached_property
     def _foreign(self) -> set[int]:
-        """Elements within which, -1 for the file, the name is imported as something else."""
+        """Elements (-1 for the file) in which the name is imported as something else."""
         return {
             self.scopes.bound_in(one.line)
             for one in self.imports
@@ -201,7 +202,7 @@ class _File:
 
     @cached_property
     def _distinct(self) -> Collection[Target]:
-        """Of those in its module with one name in full the first, which is as good as all: a generated file has thousands."""
+        """Targets in its module, only the first for each full name: a generated file has thousands of equal ones."""
         return {(one.chain, one.fqn): one for one in reversed(self.module)}.values()
 
     @cached_property
@@ -213,7 +214,7 @@ class _File:
         return _grouped((one.chain[-1], one) for one in self._distinct if one.chain)
 
     def find_holders(self, scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes]) -> None:
-        """Note where each holder's name ends. What stands behind a dot is no module, but for the last part of one imported whole."""
+        """Note where each holder's name ends. `Scoping.behind_dot` says whether a name after a dot may be a module."""
         parts = {last_part(one.module) for one in self.imports if not one.name and not one.alias}
         for name, holders in self.by_name(self.holders).items():
             behind = self.scoping.behind_dot
@@ -228,9 +229,7 @@ class _File:
         bindings: list[_Binding],
         scopes_of: Callable[[str, list[tuple[int, int, int]]], FileScopes],
     ) -> Iterator[tuple[tuple[int, int, int], list[Target]]]:
-        """The uses of a name that imports bind which no definition or local of the file hides, and what they mean; members of
-        anything are none.
-        """
+        """The uses of a bound name that no definition or local of the file hides, and the targets that they mean."""
         uses = reference_positions(self.references, name)
         scopes = scopes_of(name, uses)
         scoped = self._scoped(bindings)
@@ -244,11 +243,11 @@ class _File:
         return _grouped((one.name, one) for one in bindings)
 
     def _scoped(self, bindings: Iterable[_Binding]) -> dict[int, list[Target]]:
-        """What is bound, by the element within which it is, -1 for the whole file: a file may bind a name in thousands of functions."""
+        """Targets of bindings, by the element (-1 for the file) in which they are bound: it may be one of thousands."""
         return _grouped((self.scopes.bound_in(one.line), one.target) for one in bindings)
 
     def meaning(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
-        """The targets that a use means, and how sure that is; none where it may mean anything."""
+        """The grade of a use and the targets that it means; no targets if it may mean anything."""
         if role & ~MEMBER == _IMPORT:
             return IMPORT_RESOLVED, self._of_import(line)
         if role & MEMBER:
@@ -256,11 +255,11 @@ class _File:
         return self._of_name(line, column, role)
 
     def _of_import(self, line: int) -> list[Target]:
-        """The targets that the name means on a line of an import statement, which may import a module of that name instead."""
+        """The targets that the name means on a line of an import, which may import a module of that name instead."""
         return self._bound_at.get(line) or self._named_on_the_way(line)
 
     def _of_member(self, line: int, column: int) -> tuple[str, list[Target]]:
-        if self.scoping.paths is not None:  # a module never stands before a dot there
+        if self.scoping.paths is not None:  # in such a language a module never stands before a dot
             if (steps := self.scopes.path_before(line, column)) and (found := self._of_path(steps, line)):
                 return self._graded(found)
         elif (held := self._ends.get((line, column - 1)) or self._ends.get((line, column - 2))) is not None:
@@ -274,7 +273,7 @@ class _File:
         )
 
     def _own_members(self, line: int, column: int) -> list[Target]:
-        """Targets in the file's own module that a member is for what stands before it: their type's name, or `this`."""
+        """Targets in the file's own module that a member means because of the name before it: their type, or `this`."""
         steps = self.scopes.steps_before(line, column)
         if not steps:
             return []
@@ -286,11 +285,11 @@ class _File:
         return [one for one in likely if self.scopes.is_own_member(line, column, one.chain)]
 
     def _of_name(self, line: int, column: int, role: int) -> tuple[str, list[Target]]:
-        """What a use without anything before it means: the nearest of its file's own definitions, of what its imports bind, of what its
-        folder defines and of what wildcards bring; or a field of the literal that it is a key of.
+        """The meaning of a bare name: the nearest of its file's definitions, its imports, its folder's definitions and
+        its wildcards; or a field of the literal in which it is a key.
         """
         scopes = self.scopes
-        # Imported from elsewhere, it means neither what the folder defines nor what a wildcard brings.
+        # A name imported from elsewhere means neither a definition of the folder nor one that a wildcard brings.
         is_foreign = bool(self._foreign) and not self._foreign.isdisjoint(scopes.around(line))
         own = scopes.meant_at(line)
         if not own and (bound := self._reaching(self._named, line)):
@@ -318,13 +317,13 @@ class _File:
         return (SAME_MODULE if found and found[0] in self.module else IMPORT_RESOLVED), found
 
     def _reaching(self, scoped: dict[int, list[Target]], line: int) -> list[Target]:
-        """What is bound on a line, of what `_scoped` gives."""
+        """The targets that are bound on a line; `scoped` comes from `_scoped`."""
         if scoped.keys() <= {-1}:
             return scoped.get(-1, [])
         return [target for at in self.scopes.around(line) for target in scoped.get(at, ())]
 
     def _of_path(self, steps: list[str], line: int) -> list[Target]:
-        """The targets that a path means; `steps` is what stands before the name: `["cart", "Cart"]` of `cart::Cart::total`."""
+        """The targets that a path means. `steps` are the names before the last: `["a", "Cart"]` of `a::Cart::total`."""
         inline = self.scopes.modules_at(line)
         first, *rest = steps
         paths = self.scoping.paths
@@ -349,7 +348,7 @@ class _File:
 
     @cached_property
     def _imports_by_name(self) -> dict[tuple[int, str], list[Import]]:
-        """By the element within which they are, -1 for the file, and the name they bind there."""
+        """Imports by the element (-1 for the file) that they stand in, and the name they bind there."""
         return _grouped(
             ((self.scopes.bound_in(one.line), "*" if one.name == "*" else _local_name(one)), one)
             for one in self.imports
@@ -365,7 +364,7 @@ class _File:
         if one.name == self.name:
             self.bound += meant(one.alias or self.name, one.module)
         elif one.name == "default" and one.alias:
-            # What a module exports by default has no name of its own to compare with.
+            # The default export of a module has no name to compare with.
             if one.alias == self.name:
                 self.bound += meant(self.name, one.module)
             elif one.alias in elements:
@@ -392,7 +391,7 @@ class _File:
                 self.types.setdefault(local, []).extend(binding.target for binding in found)
 
     def _named_on_the_way(self, line: int) -> list[Target]:
-        """The targets that an import on this line names on the way to something inside them: `Cart` of `import shop.Cart.total`."""
+        """The targets that an import on this line names inside a longer name: `Cart` in `import shop.Cart.total`."""
         for one in self._imports_at.get(line, ()):
             if self.name in module_parts(one.module):
                 before = one.module[: one.module.rindex(self.name)].rstrip("./\\:")
@@ -413,17 +412,17 @@ def _fqn(targets: list[Target]) -> str | None:
 
 
 def _local_name(one: Import) -> str:
-    """By what name a file uses what it imports."""
+    """The name under which a file uses an import."""
     return one.alias or one.name or _bound_name(one.module)
 
 
 def _bound_name(module: str) -> str:
-    """The name by which an import of a whole module is used: its last part; of a Go package the one before its version."""
+    """The name under which an imported module is used: its last part; for a Go package the part before the version."""
     return last_part(_VERSION.sub("", module))
 
 
 def _joint(module: str, paths: PathWords | None) -> str:
-    """What stands between the parts of a module's name."""
+    """The separator between the parts of a module's name."""
     if not module or module.endswith((".", "/", ":", "\\")):
         return ""
     if paths is not None and module in (*paths.root, *paths.relative):

@@ -1,7 +1,7 @@
-"""Where in a file a name is visible: the elements around a line, locals that hide it, and what stands before and after a use.
+"""Tells where in a file a name is visible: the elements around a line, locals that hide it, the text around a use.
 
-Nothing is inferred from types, and a scope is known by lines: what is doubtful is said not to be visible. The text is read only
-where a use asks for it, and believed only where the name stands at its place: the file may have changed since it was parsed.
+No types are inferred, and scopes are known by lines only. In doubt a name counts as not visible. The text is read only
+if a use needs it, and used only if the name still stands at its place: the file may have changed since it was parsed.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _WRITE = ROLES.index("write")
 _READ = ROLES.index("read")
 _AROUND = TYPES | FUNCTIONS
 
-_LOOKED_THROUGH_MAX = 8_000  # bytes of a function or literal: a line may be a megabyte
+_LOOKED_THROUGH_MAX = 8_000  # bytes of a function or literal that are examined: a line may be a megabyte
 
 _SELF = frozenset({"self", "this", "Self", "cls", "static", "$this"})
 _STEP_ENDS = ("?.", "!.", ".", "->", "::")
-_SIDE_CHARACTERS_MAX = 300  # of a line that are looked at before and after a name: a line may be a megabyte
+_SIDE_CHARACTERS_MAX = 300  # characters examined before and after a name: a line may be a megabyte
 _ASSIGNED = re.compile(r"(?:[-+*/%&|^?]|<<|>>|\*\*|\?\?|\|\||&&)?=(?![=>])|\+\+|--")
 _DECLARATION = re.compile(
     r"\s*(?:export\s+|static\s+|final\s+)*(?:const|let|var|val|final|[A-Z]\w*(?:<[^<>]*>)?)\b[^(]*$"
@@ -56,11 +56,11 @@ _TYPE_ENDS = (" ", "\t", "*", "&")
 _ENDS_DECLARATION = re.compile(r"[ \t]*(?:[,)=;:]|$)", re.MULTILINE)
 
 Chain = tuple[str, ...]
-"""Names of the elements around something, outermost first."""
+"""Names of the elements around a definition or a line, outermost first."""
 
 
 class FileScopes:
-    """One file, asked about the uses of one name."""
+    """The scopes of one file, for the uses of one name."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class FileScopes:
         uses: Sequence[tuple[int, int, int]],
         lines: Callable[[], Sequence[bytes]],
     ) -> None:
-        """`definitions` is packed, `uses` are those of the name; `lines` reads the file."""
+        """`definitions` is packed; `uses` are those of the name; `lines` reads the file."""
         self.name = name
         self.scoping = scoping_of(path)
         self._packed = definitions
@@ -81,7 +81,7 @@ class FileScopes:
         self._declared: dict[tuple[int, tuple[str, ...]], set[str]] = {}
 
     def meant_at(self, line: int) -> Chain | None:
-        """Around what lies the file's own definition that the bare name means here; None where it means none of them."""
+        """The chain of the file's own definition that the bare name means here; None if it means none of them."""
         if not self._own:
             return None
         around = self.chain_at(line)
@@ -89,11 +89,11 @@ class FileScopes:
         return max(visible, key=len, default=None)
 
     def sees(self, line: int, chain: Chain, inside: str) -> bool:
-        """Whether the bare name may mean here what lies in `chain`, in this file or another of its module."""
+        """True if the bare name may mean a definition in `chain` here, in this file or another of its module."""
         return self._sees(self.chain_at(line), chain, inside)
 
     def is_hidden(self, line: int, chain: Chain) -> bool:
-        """Whether a local of the name, of a function that does not hold `chain`, is what is meant here."""
+        """True if the name means a local here, in a function that does not hold `chain`."""
         functions, blocks = self._hiding
         at = self._innermost(line) if functions else -1
         while at >= 0:
@@ -104,7 +104,7 @@ class FileScopes:
         return before > 0 and line <= blocks[before - 1][1]
 
     def is_own_member(self, line: int, column: int, chain: Chain) -> bool:
-        """Whether the member at this place is taken from the type that `chain` ends with: by `this.`, or by the type's name."""
+        """True if the member at this place belongs to the last type of `chain`: after `this.` or the type's name."""
         steps = self.steps_before(line, column)
         if not steps or not chain:
             return False
@@ -116,7 +116,7 @@ class FileScopes:
         return self._is_self(steps[0], line)
 
     def is_key(self, line: int, column: int, role: int) -> bool:
-        """Whether the name only says which argument or field a value is for: `f(name=1)`, `{name: 1}`."""
+        """True if the name is only the label of an argument or field: `f(name=1)`, `{name: 1}`."""
         if role != _READ or (sides := self._sides(line, column)) is None:
             return False
         before, after = sides[0].rstrip(), sides[1].lstrip()
@@ -131,8 +131,8 @@ class FileScopes:
         )
 
     def literal_at(self, line: int, column: int) -> str:
-        """The type written before the brace in which the name stands as a key: `Cart` of `Cart{Total: 1}`, `shop.Cart` of
-        `[]shop.Cart{{Total: 1}}`; "" where it stands in no such literal or pattern.
+        """The type before the brace in which the name is a key: `Cart` in `Cart{Total: 1}`, `shop.Cart` in
+        `[]shop.Cart{{Total: 1}}`; "" if the name is not in such a literal or pattern.
         """
         sides = self._sides(line, column)
         if not self.scoping.typed_literals or sides is None or not _ENDS_KEY.match(sides[1]):
@@ -154,12 +154,12 @@ class FileScopes:
             if is_element or (head and head[-1] not in "{,:"):
                 found = _TYPE_BEFORE_BRACE.search(head)
                 return "".join(found[1].split()) if found is not None else ""
-            depth, is_element = 0, True  # the list around says of which type its elements are
+            depth, is_element = 0, True  # the list around has the type of its elements
         return ""
 
     def declared_types(self, line: int, column: int) -> set[str]:
-        """What the variable or field before the dot of a member is declared with, as that is written: {"shop.Cart"} of `c *shop.Cart`,
-        `c: &shop.Cart`, `c := shop.Cart{`, `shop.Cart c`; empty where something else stands there.
+        """The declared types, as written, of the variable or field before a member's dot: {"shop.Cart"} for
+        `c *shop.Cart`, `c: &shop.Cart`, `c := shop.Cart{`, `shop.Cart c`. Empty for any other text before the dot.
         """
         steps = self.steps_before(line, column)
         if not steps or len(steps) > 2:
@@ -184,11 +184,11 @@ class FileScopes:
         return found
 
     def _text(self, line: int) -> str:
-        """A line, as far as it is looked at; "" for one that the file has lost."""
+        """The first _LOOKED_THROUGH_MAX bytes of a line; "" if the file has lost the line."""
         return self._lines[line - 1][:_LOOKED_THROUGH_MAX].decode(errors="replace") if line <= len(self._lines) else ""
 
     def _before(self, line: int, column: int) -> str:
-        """The text before a place, as far as it is looked at."""
+        """About _LOOKED_THROUGH_MAX bytes of text before a place."""
         own = self._decoded[1][: column - 1][-_LOOKED_THROUGH_MAX:]
         first, size = line - 1, len(own)
         while first and size < _LOOKED_THROUGH_MAX:
@@ -198,8 +198,9 @@ class FileScopes:
         return "\n".join([b"\n".join(above).decode(errors="replace"), own]) if above else own
 
     def bound_in(self, binding: int) -> int:
-        """Within which element what an import on a line binds is bound, as `around` has it: an import inside a function or module
-        ends with it. -1 for the whole file.
+        """Index of the element in which an import on a line binds; -1 for the whole file.
+
+        An import inside a function or module ends with it.
         """
         if not self.scoping.imports_inside or binding < (first_definition_line(self._packed) or binding + 1):
             return -1
@@ -209,7 +210,7 @@ class FileScopes:
         return at
 
     def around(self, line: int) -> list[int]:
-        """The indices of the elements around a line, from the inside out; -1 for the file at last."""
+        """The indices of the elements around a line, innermost first; the last is -1, for the file."""
         at = self._innermost(line)
         found = [at]
         while at >= 0:
@@ -218,7 +219,7 @@ class FileScopes:
         return found
 
     def modules_at(self, line: int) -> Chain:
-        """The modules written out in the file that a line lies in: `mod tests { ... }`."""
+        """The inline modules around a line: `mod tests { ... }`."""
         names = []
         at = self._innermost(line)
         while at >= 0:
@@ -228,16 +229,16 @@ class FileScopes:
         return tuple(reversed(names))
 
     def path_before(self, line: int, column: int) -> list[str]:
-        """The names before a name of a path, `["a", "b"]` of `a::b::name`; none where it is no path, or starts with an expression."""
+        """The names before the last name of a path: `["a", "b"]` of `a::b::name`. Empty if it is no such path."""
         sides = self._sides(line, column)
         return self.steps_before(line, column) if sides is not None and sides[0].endswith("::") else []
 
     def chain_at(self, line: int) -> Chain:
-        """The elements around a line, and those that a definition around it says that it belongs to."""
+        """The elements around a line, including the owners that these name."""
         return self._chain(self._innermost(line))
 
     def type_at(self, line: int) -> Chain:
-        """The innermost type around a line, with all around that; empty without one."""
+        """The innermost type around a line, with all elements around it; empty if there is none."""
         at = self._innermost(line)
         while at >= 0:
             one = self._definitions[at]
@@ -253,7 +254,7 @@ class FileScopes:
         return visible_in is not None and around[: len(visible_in)] == visible_in
 
     def _visible_in(self, chain: Chain, inside: str) -> Chain | None:
-        """Within what the bare name may mean what lies in `chain`; None for nowhere."""
+        """The chain within which the bare name may mean a definition in `chain`; None for nowhere."""
         if inside in self.scoping.open_kinds:
             return chain[:-1]
         if inside == "object" or (inside in TYPES and inside != "module" and not self.scoping.members_by_name):
@@ -262,7 +263,7 @@ class FileScopes:
 
     @cached_property
     def _own(self) -> dict[Chain, Chain]:
-        """Of the file's own definitions the longest chain, by the one within which it is visible."""
+        """The longest chain of the file's own definitions, by the chain within which it is visible."""
         own: dict[Chain, Chain] = {}
         for one in definitions_named(self._packed, self.name):
             chain = tuple(one.chain)
@@ -273,8 +274,8 @@ class FileScopes:
 
     @cached_property
     def _hiding(self) -> tuple[dict[int, Chain], list[tuple[int, int]]]:
-        """The functions that have a local of the name, by index, each with its chain; and first and last lines of the blocks of
-        functions without a name that have one, in order and apart.
+        """Where locals hide the name: named functions with such a local (index and chain), and blocks of functions
+        without a name (first and last line, in order, without overlap).
         """
         functions: dict[int, Chain] = {}
         blocks: list[tuple[int, int]] = []
@@ -297,10 +298,10 @@ class FileScopes:
         return functions, blocks
 
     def _block_end(self, line: int, column: int, last_of: dict[tuple[int, bool], int]) -> int:
-        """The last line on which a local of a function without a name is visible, told by how lines are indented.
+        """The last line on which a local of a function without a name is visible, judged by indentation.
 
-        A variable is visible as far as lines are indented as its own is, a parameter as far as they are indented more. `last_of`
-        are the last ends found, by depth: a block has thousands of variables.
+        A variable is visible while lines are indented at least as its own, a parameter while they are indented more.
+        `last_of` keeps the last ends by depth: a block may have thousands of variables.
         """
         sides = self._sides(line, column)
         if sides is None:
@@ -316,13 +317,13 @@ class FileScopes:
             if text and (below := _depth(self._lines[last])) <= depth - is_variable:
                 if text[:1] not in b")}]" or text[-1:] not in b"{(":
                     break
-                depth, is_variable = below, False  # `) => {` goes on with what the parameters are for
+                depth, is_variable = below, False  # after `) => {` follows the body that the parameters belong to
             last += 1
         last_of[key] = last
         return last
 
     def _declares(self, line: int, column: int) -> bool:
-        """Whether the name at a place where it is written is a new one: a parameter, `let x = 1`; not `x = 1`, `x++`."""
+        """True if a write of the name declares it: a parameter, `let x = 1`; not `x = 1`, `x++`."""
         if self.scoping.assigning_declares or (sides := self._sides(line, column)) is None:
             return True
         before, after = sides[0].rstrip(), sides[1].lstrip()
@@ -331,7 +332,7 @@ class FileScopes:
         return not (_ASSIGNED.match(after) and (not before or before[-1] in ";{})"))
 
     def steps_before(self, line: int, column: int) -> list[str]:
-        """The names before the dot of a member, `["a", "b"]` of `a.b.name`; none where an expression stands there."""
+        """The names before the dot of a member: `["a", "b"]` of `a.b.name`. Empty if an expression stands there."""
         if self._last_steps[0] != (line, column):
             self._last_steps = (line, column), self._read_steps(line, column)
         return self._last_steps[1]
@@ -362,7 +363,7 @@ class FileScopes:
         return name in _SELF or (pattern is not None and name == self._receiver(pattern, line))
 
     def _receiver(self, pattern: re.Pattern[str], line: int) -> str | None:
-        """`c` of `func (c *Cart) Total()` around a line."""
+        """The receiver of the method around a line: `c` in `func (c *Cart) Total()`."""
         at = self._innermost(line)
         if at < 0 or self._definitions[at].line > len(self._lines):
             return None
@@ -370,7 +371,7 @@ class FileScopes:
         return found[1] if found is not None else None
 
     def _sides(self, line: int, column: int) -> tuple[str, str] | None:
-        """What stands right before and after the name on its line; None where it does not stand there any more."""
+        """The text right before and after the name on its line; None if the name no longer stands there."""
         if line > len(self._lines):
             return None
         if line != self._decoded[0]:
@@ -394,7 +395,7 @@ class FileScopes:
         return [one.start_line for one in self._definitions]
 
     def _innermost(self, line: int) -> int:
-        """The index of the innermost element around a line that others may stand in; -1 at the top."""
+        """The index of the innermost type or function around a line; -1 at the top."""
         at = bisect.bisect_right(self._starts, line) - 1
         while at >= 0 and (self._definitions[at].end_line < line or self._definitions[at].kind not in _AROUND):
             at = self._definitions[at].parent
@@ -410,12 +411,12 @@ class FileScopes:
 
 
 def _depth(line: bytes) -> int:
-    found = _INDENT.match(line)  # without a copy of a line that may be a megabyte
+    found = _INDENT.match(line)  # a regex copies nothing; a line may be a megabyte
     return found.end() if found is not None else 0
 
 
 def _types_declared(variable: str, text: str) -> set[str]:
-    """What follows or precedes a variable in a text where that declares it, as it is written."""
+    """The types, as written, that stand before or after a variable in its declarations in a text."""
     found = set()
     start = text.find(variable)
     while start >= 0:
