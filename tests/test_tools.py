@@ -13,6 +13,7 @@ from test_secret_names import SECRET, names
 from ctxd.daemon import tools as _tools  # noqa: F401
 from ctxd.daemon.answers.page import make_cursor
 from ctxd.daemon.errors import ToolError
+from ctxd.daemon.hello import Hello, Narrowing
 from ctxd.daemon.params import Params
 from ctxd.daemon.projects.view import View, seen_as
 from ctxd.daemon.projects.why import why
@@ -382,7 +383,7 @@ def test_a_pattern_that_begins_a_component_with_a_dot_asks_for_hidden_files(view
         assert [group["file"]["path"] for group in found["results"]] == files
     if "*" in pattern:
         assert sorted(one["path"] for one in call(view, "search_files", query=pattern)["results"]) == files
-    narrowed = seen_as(view, {"only": {"globs": [pattern]}, "cwd": str(folder)})
+    narrowed = seen_as(view, Hello(ctxd=1, want="mcp", only=Narrowing(globs=[pattern]), cwd=str(folder)))
     if "./" not in pattern:  # in ripgrep's globs these are no part of a path
         assert call(narrowed, "find_files_by_name", name_pattern="*")["files"] == files
         found = call(narrowed, "search_text_pattern", query="needle", file_extensions=["*"])
