@@ -21,14 +21,14 @@ _USES = {
     "search_files": "search_files finds files by words of their paths",
     "search_code": "search_code finds code by what it does",
     "read_code_element": "read_code_element reads one function or class",
-    "explore_codebase": "explore_codebase shows what there is",
+    "explore_codebase": "explore_codebase gives an overview",
 }
 """The use of each tool; one sentence lists those that are served."""
 
 _GUIDES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("search_in_files", "search_project_code"),
-        "search_in_files and search_project_code are one search with other arguments and answers.",
+        "search_in_files and search_project_code do the same search; their arguments and answers differ.",
     ),
     (
         ("TextInspect",),

@@ -128,7 +128,7 @@ def refusal(head: bytes, tail: bytes, line_bytes: int) -> bytes:
     import json
 
     message = f"The message has {line_bytes:,} bytes; a line may have {LINE_BYTES_MAX:,}."
-    error = {"code": INVALID_REQUEST, "message": message, "data": {"hint": "Send less at once, or in parts."}}
+    error = {"code": INVALID_REQUEST, "message": message, "data": {"hint": "Send a shorter message, or several."}}
     return json.dumps({"jsonrpc": "2.0", "id": _id_of_long_line(head, tail), "error": error}).encode() + b"\n"
 
 

@@ -100,7 +100,7 @@ class Tool:
                 if self.writes or generation == database.generation:
                     return answer
         raise ToolError(
-            "the index of this project was lost, and is being made anew",
+            "the index of this project was lost, and is being built again",
             "Ask again soon; text search answers now",
             name="RuntimeError",
         )

@@ -107,23 +107,23 @@ def parser() -> argparse.ArgumentParser:
             "--glob",
             action="append",
             metavar="GLOB",
-            help="only files that match, !GLOB: that do not; the last that matches decides; repeatable",
+            help="only files that match; !GLOB: only those that do not; the last match decides; repeatable",
         )
 
     def hidden_flag(verb: Parser, letter: str) -> None:
-        verb.add_argument(letter, "--hidden", action="store_true", help="hidden files and folders as well")
+        verb.add_argument(letter, "--hidden", action="store_true", help="include hidden files and folders")
 
-    verb = add("start", verbs.start, "start the daemon, unless it runs", "ctxd start")
+    verb = add("start", verbs.start, "start the daemon, unless it is running", "ctxd start")
     verb.add_argument("--foreground", action="store_true", help="be the daemon: for services and containers")
     add("stop", verbs.stop, "stop the daemon", "ctxd stop")
-    add("restart", verbs.restart, "stop the daemon and start it anew", "ctxd restart")
+    add("restart", verbs.restart, "stop the daemon and start it again", "ctxd restart")
 
     verb = add(
         "status", verbs.status, "health of the daemon and its projects", "ctxd status --wait ready", description=STATUS
     )
     verb.add_argument("dir", nargs="?", metavar="DIR", help="only the project of this folder")
     verb.add_argument("--wait", choices=("ready", "text"), help="return when all is indexed, or all text is searchable")
-    verb.add_argument("--watch", action="store_true", help="go on until interrupted")
+    verb.add_argument("--watch", action="store_true", help="keep reporting until interrupted")
     json_flag(verb)
     verb = add("add", verbs.add_project, "watch and index a project", "ctxd add ~/src/linux")
     verb.add_argument("dir", nargs="?", metavar="DIR", help="default: the project of this folder")
@@ -152,7 +152,11 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("-C", "--context", type=int, default=0, metavar="N", help="lines around a match, at most 10")
     glob_flag(verb)
     verb.add_argument(
-        "-t", "--type", action="append", metavar="LANGUAGE", help="only files of it, see `ctxd languages`; repeatable"
+        "-t",
+        "--type",
+        action="append",
+        metavar="LANGUAGE",
+        help="only files in this language, see `ctxd languages`; repeatable",
     )
     verb.add_argument("--ext", action="append", metavar="EXT", help="only files that end in .EXT; repeatable")
     hidden_flag(verb, "-.")
@@ -184,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "-n", "--number", type=int, default=5, metavar="N", help="how many results (default 5, at most 20)"
     )
-    verb.add_argument("--language", metavar="LANGUAGE", help="only code in it, such as python")
+    verb.add_argument("--language", metavar="LANGUAGE", help="only code in this language, such as python")
     project_flag(verb)
     json_flag(verb)
     verb = add(
@@ -204,7 +208,9 @@ def parser() -> argparse.ArgumentParser:
     case = verb.add_mutually_exclusive_group()
     case.add_argument("-i", "--ignore-case", action="store_true")
     case.add_argument("-s", "--case-sensitive", action="store_true")
-    verb.add_argument("-t", "--type", choices=("f", "file"), help="files, which is all that is listed: as in fd")
+    verb.add_argument(
+        "-t", "--type", choices=("f", "file"), help="files, the only type that is listed; accepted as in fd"
+    )
     hidden_flag(verb, "-H")
     project_flag(verb)
     json_flag(verb)
@@ -212,7 +218,7 @@ def parser() -> argparse.ArgumentParser:
     verb = add(
         "why",
         verbs.why,
-        "whether and why a file is, or is not, searched",
+        "why a file is or is not searched",
         "ctxd why build/main.o",
         description=WHY,
         error_status=QUERY_ERROR,
@@ -247,10 +253,12 @@ def parser() -> argparse.ArgumentParser:
     json_flag(verb)
 
     verb = add("undo", verbs.undo, "take back the last edit", "ctxd undo README.md", description=UNDO)
-    verb.add_argument("path", nargs="?", metavar="PATH", help="the last of this file or folder; default: the project")
+    verb.add_argument(
+        "path", nargs="?", metavar="PATH", help="the last edit of this file or folder; default: of the project"
+    )
     json_flag(verb)
-    verb = add("edits", verbs.edits, "the edits made through ctxd, the last first", "ctxd edits src --json")
-    verb.add_argument("path", nargs="?", metavar="PATH", help="those of this file or folder; default: the project")
+    verb = add("edits", verbs.edits, "the edits made through ctxd, newest first", "ctxd edits src --json")
+    verb.add_argument("path", nargs="?", metavar="PATH", help="only edits of this file or folder; default: the project")
     json_flag(verb)
 
     verb = add("call", verbs.call, "call any tool as an MCP client would", CALL_EXAMPLE)
@@ -291,17 +299,17 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("name", metavar="NAME", help="as listed")
     one = action(
-        "status", model_verbs.status, "which model is wanted, which one answers, how far it is", "ctxd model status"
+        "status", model_verbs.status, "the wanted model, the one that answers, and the progress", "ctxd model status"
     )
     project_flag(one)
     json_flag(one)
 
-    json_flag(add("languages", verbs.languages, "the languages known", "ctxd languages"))
+    json_flag(add("languages", verbs.languages, "the known languages", "ctxd languages"))
     verb = add("config", verbs.config, "the settings in force, and where each comes from", "ctxd config --json")
     project_flag(verb)
     json_flag(verb)
     verb = add("logs", verbs.logs, "the daemon's log", "ctxd logs -f")
-    verb.add_argument("-f", "--follow", action="store_true", help="go on as the log grows")
+    verb.add_argument("-f", "--follow", action="store_true", help="keep printing as the log grows")
     verb.add_argument(
         "-n", "--lines", type=int, default=50, metavar="N", help="how many of the last lines (default 50)"
     )
@@ -316,25 +324,25 @@ Exit status: 0 all projects are ready; 2 one is still being indexed; 3 one is de
 1 wrong usage or an unknown DIR."""
 
 SEARCH = """\
-Search the text of the project that git would not ignore. PATTERN is a regular expression, ripgrep's with look-around and
-back-references, and case matters.
+Search the text files of the project that git would not ignore. PATTERN is a regular expression as in ripgrep, with
+look-around and back-references. Case matters.
 
-Searched is every text file that is not hidden, as ripgrep does, and hidden ones that a PATH names. A line of more
-than 500 characters is shown around its match. Put -- before a PATTERN that starts with a dash.
+As in ripgrep, hidden files are searched only with --hidden or if a PATH names them. A line of more than 500 characters is
+cut around its match. Put -- before a PATTERN that starts with a dash.
 
 Control characters are shown as \\x1b and the like: in names always, in lines on a terminal. A pipe gets lines as they are.
 
 Exit status: 0 found; 1 nothing found; 2 error."""
 
 FILES = """\
-Find files by name. PATTERN is a part of a name, of a path where it holds a /, and case matters where it has a capital letter.
-With * ? [ or { in it, it is a glob on the whole name, of the path where it holds a /, and case matters.
+Find files by name. PATTERN is a part of a name, or of a path if it holds a /. Case matters if it has a capital letter.
+With * ? [ or { PATTERN is a glob for the whole name, or for the path if it holds a /. Then case always matters.
 
 Exit status: 0 found; 1 nothing found; 2 error."""
 
 WHY = """\
-Whether and why a file is, or is not, searched: the rule that leaves it out with its file and line, or what else does (it
-holds secrets, is binary, a symbolic link, hidden); its language, and whether its symbols are indexed.
+Show why a file is or is not searched: the rule that leaves it out, with its file and line, or another reason (it holds
+secrets, is binary, a symbolic link, hidden). Show its language too, and whether its symbols are indexed.
 
 Exit status: 0 it is searched; 1 it is not; 2 error."""
 
@@ -350,8 +358,8 @@ refer to.
 Exit status: 0 it holds files; 1 none; 2 error."""
 
 UNDO = """\
-Take back the last edit that a tool of ctxd made: its files hold the bytes again that they held before, all of them or none.
-Said once more, it takes back the edit before that. A file that was written to since the edit is left, and so are the others.
+Take back the last edit that a tool of ctxd made: all its files get their old bytes back, or none does. A second
+`ctxd undo` takes back the edit before that. If one of the files was written to since the edit, nothing is changed.
 
 Exit status: 0 taken back; 1 there is none, or it cannot be."""
 
@@ -362,8 +370,8 @@ from 0 to 1.
 Exit status: 0 found; 1 nothing found; 2 error."""
 
 MODEL = """\
-The embedding models, and which one is used. The one that ships with ctxd always embeds; another one is a second layer, made in the
-background, and answers once all of the project has been through it."""
+The embedding models, and which one is used. The one that ships with ctxd always embeds. Another one works in the background,
+and answers once it has embedded the whole project."""
 
 CALL_EXAMPLE = """ctxd call find_files_by_name --args '{"name_pattern": "*.py"}'"""
 

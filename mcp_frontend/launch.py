@@ -210,7 +210,7 @@ class Launcher:
             answer = None
         if not isinstance(answer, dict) or answer.get("ctxd") != protocol.PROTOCOL:
             raise DaemonError(
-                f"Who listens on {self.places.socket} is not a daemon of this version of ctxd.",
+                f"The program that listens on {self.places.socket} is not a daemon of this version of ctxd.",
                 "Stop it, then run `ctxd start`.",
             )
         return Connection(sock, answer, rest)
@@ -228,7 +228,7 @@ class Launcher:
                 if time.monotonic() > deadline:
                     os.close(lock)
                     raise DaemonError(
-                        "Another front-end is starting the daemon and does not get it to answer.",
+                        "Another front-end is starting the daemon, which does not answer.",
                         f"The daemon's log is {self.places.log_file}.",
                     ) from None
                 self._pause_or_close(lock)

@@ -181,7 +181,7 @@ def _write_setting(path: str, name: str) -> None:
         if tomllib.loads(written) != expected:
             raise DaemonError(f"{path} is written in a way that cannot be changed safely.", f"Write into it: {line}")
     except tomllib.TOMLDecodeError as error:
-        raise DaemonError(f"{path}: {error}", "Mend it, then try again.") from None
+        raise DaemonError(f"{path}: {error}", "Fix it, then try again.") from None
     protocol.make_private_folder(os.path.dirname(path))
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
     temporary = target + ".new"

@@ -574,4 +574,4 @@ def test_the_structure_of_a_large_text_is_found_by_a_worker(view, folder, monkey
     assert "nearestHeading is left out" in found["note"]
     assert read(view, {"lines": {"start": 60_003, "end": 60_003}}, "b.md")["content"] == "# Two"
     monkeypatch.setattr(text_file, "SCANNED_BYTES_MAX", 100_000)
-    assert "is not looked for" in error(view, "TextInspect", filePath="b.md")[0]
+    assert "is too large to find its structure" in error(view, "TextInspect", filePath="b.md")[0]

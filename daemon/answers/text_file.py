@@ -61,7 +61,7 @@ def document_of(call: Call, path: bytes, text: bytes) -> Document:
 def _scanned(call: Call, language: str, text: bytes) -> Structure:
     hint = 'Targets that need none: lines, text, pattern, search. TextInspect finds places with mode "search"'
     if len(text) > SCANNED_BYTES_MAX:
-        raise ToolError(f"The structure of {len(text) >> 20} MB of text is not looked for", hint)
+        raise ToolError(f"A text of {len(text) >> 20} MB is too large to find its structure", hint)
     if len(text) <= SCANNED_HERE_BYTES or not language:
         return structure.scan(language, text)
     seconds = min(_SCAN_SECONDS, call.seconds_left() - _ANSWER_SECONDS)

@@ -79,13 +79,13 @@ class WorkingFile:
         """Remarks about the edit of this file."""
         notes = [self.draft.note] if self.draft.note else []
         if not self.is_changed:
-            return [*notes, "the file reads so already: nothing was written"]
+            return [*notes, "the file already has this text: nothing was written"]
         if self._links > 1:
             notes.append(f"the file had {self._links} names (hard links): the others keep the old content")
         return notes
 
     def _impossible(self, error: DraftError) -> ToolError:
-        return ToolError(f"{self.argument!r} cannot be edited so: {error}", "Nothing was changed")
+        return ToolError(f"{self.argument!r} cannot be edited this way: {error}", "Nothing was changed")
 
 
 class WorkingFiles:

@@ -98,7 +98,7 @@ class Editor:
                 "the backup of one file is another file of this edit", "Nothing was changed; leave backup out"
             )
         if not self._lock.acquire(timeout=LOCK_SECONDS):
-            raise ToolError("another edit takes long", "Nothing was changed; call again", name="TimeoutError")
+            raise ToolError("another edit is still running", "Nothing was changed; call again", name="TimeoutError")
         try:
             if self._is_closed:
                 raise ToolError("the daemon is ending", "Nothing was changed; call again", name="RuntimeError")
@@ -203,7 +203,7 @@ class Editor:
                 self._journal.mark(undone, "undone")
             self._journal.drop(entry)
         except OSError:  # the files are right; the next start finds that and marks the entry
-            logger.exception("edit %d is made, but the journal cannot be told", entry.number)
+            logger.exception("edit %d is made, but the journal cannot record it", entry.number)
         return entry
 
     def _settle(self, entry: JournalEntry) -> None:
@@ -341,5 +341,5 @@ def _hex(data: bytes) -> str:
 def _written_since(entry: JournalEntry, path: bytes) -> ToolError:
     return ToolError(
         f"{os.fsdecode(path)!r} has been written to since edit {entry.number}, and taking that back would lose it",
-        "Nothing was changed; take back later edits of it first, or mend it by hand",
+        "Nothing was changed; take back later edits of it first, or change it by hand",
     )

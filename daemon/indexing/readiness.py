@@ -44,7 +44,7 @@ class Lacking:
         if self.files:
             return {"pending_files": self.files + self.outdated, "reason": f"changed files are still being {making}"}
         if self.outdated:
-            reason = f"after an upgrade files are being {making} anew; for these the rows of the older version answer"
+            reason = f"after an upgrade files are being {making} again; until then their older rows answer"
             return {"pending_files": self.outdated, "reason": reason}
         return None
 

@@ -153,7 +153,7 @@ class Watcher:
         if not self._settle_events(deadline):
             return Stale(1, "the project's folder is not there")
         if pending := len(self._names) + len(self._visits):
-            return Stale(pending, f"more changes than could be looked at in {_ms(deadline_seconds)}")
+            return Stale(pending, f"more changes than could be checked in {_ms(deadline_seconds)}")
         if self._queue is None:
             return self._poll(deadline, deadline_seconds)
         return self._look_at_linked()
@@ -356,7 +356,7 @@ class Watcher:
             try:
                 self._queue = self._shared.subscribe(self._handle, self._announce)
             except OSError as error:
-                self._why_polling = f"inotify cannot be had ({error.strerror}); see fs.inotify.max_user_instances, then restart the daemon"
+                self._why_polling = f"inotify is not available ({error.strerror}); see fs.inotify.max_user_instances, then restart the daemon"
 
     def _drain(self) -> None:
         queue = self._queue
@@ -662,13 +662,13 @@ class Watcher:
         if deadline is not None and now + self._sweep_cost > deadline:
             return Stale(
                 len(self.table),
-                f"{polls}: a look at all its files takes {_ms(self._sweep_cost)}, longer than settle_ms allows;"
+                f"{polls}: checking all its files takes {_ms(self._sweep_cost)}, longer than settle_ms allows;"
                 f" the last one ended {now - self._sweep_ended:.0f} s ago",
             )
         self._sweep_visits.clear()  # a running sweep has seen some folders before this call
         if self.sweep(None if deadline is None else deadline - now):
             return None
-        return Stale(len(self.table), f"{polls}, and not all its files could be looked at in {_ms(seconds)}")
+        return Stale(len(self.table), f"{polls}, and not all its files could be checked in {_ms(seconds)}")
 
     # Files with several names
 
@@ -681,7 +681,7 @@ class Watcher:
         if len(table.linked) > LINKED_FILES_MAX:
             return Stale(
                 len(table.linked),
-                f"{len(table.linked)} files have more than one hard link, too many to look at before each answer"
+                f"{len(table.linked)} files have more than one hard link, too many to check before each answer"
                 f" (over {LINKED_FILES_MAX}): writes through their other names are seen within {self._sweep_every_seconds:g} s",
             )
         for path in list(table.linked):

@@ -22,9 +22,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     idle_exit_seconds: Annotated[int, Field(ge=0)] = 3 * 3600
-    """The daemon ends after so long without a client; 0: never."""
+    """The daemon ends after this many seconds without a client; 0: never."""
     workers: Annotated[int, Field(ge=1, le=64)] = min(4, os.cpu_count() or 1)
-    """Processes that parse, each at low priority; as many more match patterns with look-around, while there are such queries."""
+    """Processes that parse, at low priority; as many more match patterns with look-around while such queries run."""
     worker_memory_mib: Annotated[int, Field(ge=256)] = 2048
     """Address space of one worker; a file that needs more is recorded as failed."""
     parse_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
@@ -34,17 +34,17 @@ class Settings(BaseModel):
     symbols_wait_ms: Annotated[int, Field(ge=10, le=9_000)] = 5_000
     """How long a symbol answer waits for changed files to be parsed before it says `stale`."""
     sweep_seconds: Annotated[int, Field(ge=5)] = 60
-    """Between comparisons of all files with the disk, for changes that no event tells."""
+    """Seconds between comparisons of all files with the disk, which find changes without events."""
     watches_max: Annotated[int, Field(ge=0)] = 100_000
-    """Folders of a project watched by events; above it, and where the system allows fewer, polling takes over, and `status` says why."""
+    """Folders of a project to watch by events; above it, or where the system allows fewer, ctxd polls, and `status` says why."""
     index_files_max: Annotated[int, Field(ge=1)] = 500_000
-    """Files of a project indexed without asking; above it text and names still answer from the files."""
+    """A project with more files is not indexed; text and names still answer from the files."""
     index_mib_max: Annotated[int, Field(ge=1)] = 8 * 1024
-    """Likewise, the sum of their sizes in MiB."""
+    """The same limit for the sum of the sizes of the files, in MiB."""
     model: Annotated[str, Field(min_length=1)] = "builtin"
-    """What embeds code for semantic search: builtin, none, or another that `ctxd model list` shows."""
+    """The model that embeds code for semantic search: builtin, none, or another from `ctxd model list`."""
     allow_secrets: bool = False
-    """Whether files that hold secrets by name (.env, private keys) are indexed and listed."""
+    """Index and list files whose names say that they hold secrets (.env, private keys)."""
 
 
 class SettingsError(ValueError):

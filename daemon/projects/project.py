@@ -282,7 +282,7 @@ class Project:
 def gone(root: bytes) -> ToolError:
     return ToolError(
         f"the project's folder {os.fsdecode(root)} is not there",
-        "Where it was moved, ask with its new place; `ctxd remove` forgets the old one",
+        "If it was moved, name its new path; `ctxd remove` forgets the old one",
         name="FileNotFoundError",
     )
 

@@ -324,7 +324,7 @@ class Registry:
         except (DatabaseError, OSError) as error:
             raise ToolError(
                 f"the index of {root} cannot be opened: {error}",
-                "Free some disk space, or mend what else it says, then ask again",
+                "Free some disk space, or fix the cause named here, then ask again",
                 name="RuntimeError",
             ) from None
         users.add(project)

@@ -21,8 +21,8 @@ _REASONS = {
     "missing": "there is no such file",
     "special": "it is neither a file nor a folder",
     "git": "git's own folder is never searched",
-    "secret": "by its name it holds secrets; the setting allow_secrets takes such files in",
-    "unseen": "it was not looked at yet; `ctxd status` shows how far the project is",
+    "secret": "its name says that it holds secrets; the setting allow_secrets includes such files",
+    "unseen": "it has not been looked at yet; `ctxd status` shows how far the project is",
     "outside": "it lies outside the project",
     "binary": "it is binary: its text holds a NUL",
     "unreadable": "it cannot be read",
@@ -49,7 +49,7 @@ def why(project: Project, asked: str) -> dict[str, Any]:
         below = sum(1 for _ in project.table.under(path)) if file is None else 0
     notes = _notes(project, judgement)
     if stale:
-        notes.append(f"{stale['reason']}: this may be of a moment ago")
+        notes.append(f"{stale['reason']}: this answer may be slightly old")
     rule = judgement.rule if judgement is not None else None
     if file is not None:
         return _of_file(project, file, shown, rule, notes)
@@ -97,7 +97,7 @@ def _of_symbols(project: Project, content_id: int, symbols: str) -> str:
         case "pending":
             return "its symbols are being indexed"
         case "outdated":
-            return "its symbols are indexed, and being indexed anew after an upgrade"
+            return "its symbols are indexed, and are being indexed again after an upgrade"
         case "too_large":
             return "too large for symbols; its text is searched"
         case "failed":
@@ -143,7 +143,7 @@ def _notes(project: Project, judgement: Judgement | None) -> list[str]:
         case "tracked":
             return [f"tracked by git, although {_rule(project, judgement)} leaves it out"]
         case _:
-            return [f"taken in by {_rule(project, judgement)}"]
+            return [f"included by {_rule(project, judgement)}"]
 
 
 def _rule(project: Project, judgement: Judgement) -> str:

@@ -119,7 +119,10 @@ def _replace(call: Call, params: ReplaceParams) -> dict[str, Any]:
             others.append(text.count(b"\n", 0, found.start) + 1)
         if count > MATCHES_MAX:
             if params.replace_all:
-                raise ToolError(f"there are more than {MATCHES_MAX:,} matches", "Nothing was changed; search for less")
+                raise ToolError(
+                    f"there are more than {MATCHES_MAX:,} matches",
+                    "Nothing was changed; search for a more specific text",
+                )
             break
     file.change(changes)
     outcome = files.write("replace_in_file", dry_run=params.dry_run, backup=params.backup)
@@ -324,7 +327,7 @@ def _patches(params: PatchParams) -> list[Patch]:
     if params.edits is not None:
         if single:
             names = ", ".join(PatchParams.model_fields[name].alias or name for name in single)
-            raise ToolError(f"edits stand instead of {names}", "Put these into each of the edits")
+            raise ToolError(f"edits cannot be combined with {names}", "Put these into each of the edits")
         return params.edits
     for name in ("file_path", "operation", "target"):
         if single.get(name) is None:

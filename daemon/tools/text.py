@@ -415,7 +415,9 @@ def _ranges(query: str, count: int) -> list[tuple[int, int]]:
         first = int(found[1])
         last = int(found[2] or first)
         if not 1 <= first <= last:
-            raise ToolError(f"{part.strip()!r} is no range of lines", "Lines count from 1, the first one first")
+            raise ToolError(
+                f"{part.strip()!r} is no range of lines", "Lines count from 1; a range begins with the smaller number"
+            )
         if first > count:
             have = f"the file has {count} line{'s' * (count != 1)}" if count else "the file is empty"
             raise ToolError(f"Line {first} is out of bounds: {have}", "Name lines within it")
