@@ -32,7 +32,7 @@ from ctxd.daemon.indexing.workers import WorkerPool
 from ctxd.indexer import languages
 from ctxd.indexer.meaning import semantic_ranking
 from ctxd.indexer.names import file_ranking
-from ctxd.indexer.symbols import element_ranking, resolution, symbol_search
+from ctxd.indexer.symbols import candidates, element_ranking, occurrence_search, resolution
 from goldens import checks, indexed
 
 RANKING_CHECKS = ("search_semantic_concept", "search_code")
@@ -232,8 +232,9 @@ def _ranked_otherwise(at, factor):
 
 def orders():
     """The order of symbols and of elements turned round."""
-    has_sections = symbol_search._has_sections
-    change = functools.partial(patched, [(symbol_search, "_has_sections", lambda path: not has_sections(path))])
+    has_sections = candidates.has_sections
+    both = [(module, "has_sections", lambda path: not has_sections(path)) for module in (candidates, occurrence_search)]
+    change = functools.partial(patched, both)
     yield Mutant("orders", "headings before definitions in code", change, GRADE_CHECKS)
     key_elements = element_ranking.key_elements
     change = functools.partial(patched, [(element_ranking, "key_elements", lambda *asked: key_elements(*asked)[::-1])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxd.indexer.symbols.symbol_search import split_name
+from ctxd.indexer.symbols.asked_name import split_name
 
 
 @pytest.mark.parametrize("name", ["a.b.C", "a::b::C", "a/b/C", "a\\b\\C", "\\a\\b\\C", "a.b#C", "a.b.C()"])

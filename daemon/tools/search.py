@@ -15,7 +15,9 @@ from ctxd.daemon.tool import Call, tool
 from ctxd.indexer import languages
 from ctxd.indexer.files.scope import Scope
 from ctxd.indexer.patterns.pattern import Pattern
-from ctxd.indexer.symbols.symbol_search import Occurrence, Snippets, split_name
+from ctxd.indexer.symbols.asked_name import split_name
+from ctxd.indexer.symbols.file_occurrences import Occurrence
+from ctxd.indexer.symbols.snippets import Snippets
 
 LOOKUPS_MAX = 3  # of symbols while files are written; without a limit, constant writing would never let us finish
 
@@ -292,7 +294,7 @@ def _shown(call: Call, found: Occurrence, snippets: Snippets) -> dict[str, Any]:
         "column_number": found.column,
         "type": found.type,
         "grade": found.grade,
-        "snippet": snippets.of(found),
+        "snippet": snippets.of(found.path, found.line, found.column),
     }
     if found.kind is not None:
         occurrence["kind"] = found.kind
