@@ -133,12 +133,20 @@ def test_only_indexer_and_migrations_know_sql():
 
 
 def test_tree_sitter_stays_in_the_worker():
+    """The daemon imports the files of all languages, so these and the parser's parts name tree-sitter for its types alone."""
     knowing = {name(path) for path in MODULES if any(one.startswith("tree_sitter") for one in imports(path))}
-    assert {one for one in knowing if not one.startswith("indexer/languages/")} == {"indexer/symbols/parser.py"}
-    for one in knowing - {"indexer/symbols/parser.py"}:  # the daemon imports the files of all languages, too
+    outside = {one for one in knowing if not one.startswith("indexer/languages/")}
+    assert outside == {f"indexer/symbols/{one}.py" for one in ("parser", "sweep", "uses")}
+    for one in knowing - {"indexer/symbols/parser.py"}:
         assert not any(taken.startswith("tree_sitter") for taken in imports(ROOT / one, at_start=True)), one
-    importing = {name(path) for path in MODULES if any("indexer.symbols.parser" in one for one in imports(path))}
-    assert importing <= {"indexer/worker.py"}
+    importers = {
+        "parser": "indexer/worker.py",
+        "sweep": "indexer/symbols/parser.py",
+        "uses": "indexer/symbols/sweep.py",
+    }
+    for module, importer in importers.items():
+        full_name = f"ctxd.indexer.symbols.{module}"
+        assert {name(path) for path in MODULES if full_name in imports(path)} == {importer}
 
 
 PARSED = [language for language in LANGUAGES if language.rules is not None]
