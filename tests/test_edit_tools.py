@@ -707,7 +707,7 @@ def test_where_one_patch_fails_none_is_made(view, folder):
     for wrong, words in [
         ({"edits": []}, "edits"),
         ({"edits": [{"filePath": "a.md"}]}, "edits.0.operation"),
-        ({"edits": [good], "content": "x"}, "instead of content"),
+        ({"edits": [good], "content": "x"}, "combined with content"),
         ({}, "filePath"),
         ({"filePath": "a.md", "operation": "delete"}, "target"),
     ]:
