@@ -9,7 +9,7 @@ from collections import deque
 from typing import NamedTuple
 
 TEXT_SHARE, SYMBOLS_SHARE, CHUNKS_SHARE = 0.2, 0.5, 0.3
-"""Shares of the whole time that a file takes, measured on Django's source."""
+"""Shares of the whole time that a file takes. These are estimates, not measurements."""
 RECENT_SECONDS = 15.0  # long enough for some batches and some large files
 SPEED_SECONDS_MIN = 1.0  # shorter measurements say nothing
 _SAMPLE_SECONDS = 0.25

@@ -110,11 +110,7 @@ class Readiness:
         end = time.monotonic() + _VECTORS_WAIT_SECONDS
         with project.settled:
             while project.model.complete and project.model.problem is None and time.monotonic() < end and not stop():
-                missing = [
-                    content
-                    for content in self._derivation.vectors.pending.values()
-                    if any(scope.contains(file.path) for file in content.files)
-                ]
+                missing = [one for one in self._derivation.vectors.pending.values() if _is_in(one, scope)]
                 if not 0 < len(missing) <= _VECTORS_WAITED_FOR:
                     break
                 self._derivation.vectors.require(missing)
